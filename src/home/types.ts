@@ -1,0 +1,102 @@
+import type { Cutting } from "../notes/types.ts";
+
+/** A named root folder with a pattern. */
+export type Collection = {
+  name: string;
+  /** Absolute path of the folder (or, with `files`, the folder the files are relative to). */
+  root: string;
+  /** Globs relative to `root`; a file belongs when one matches. */
+  patterns: string[];
+  /** Globs relative to `root` that are left out. */
+  ignore: string[];
+  /** What its documents are to the memory surface; qmd collections are `notes`. */
+  source: "memory" | "sessions" | "notes";
+  /** Whether symbolic links inside `root` are followed when they stay inside it. An agent home ignores links. */
+  followLinks: boolean;
+  /** Whether folders and files that begin with a dot are scanned. */
+  hidden: boolean;
+  /** Searched when no collection is named. */
+  includeByDefault: boolean;
+  /** Put before the relative path where the memory surface prints or reads a path: "" for the workspace, "../team-docs/", … */
+  pathPrefix: string;
+  /** Image and audio files are taken too (extra paths of an agent with multimodal memory). */
+  media?: { extensions: string[]; maxFileBytes: number };
+};
+
+/** Where embeddings come from, resolved from configuration; keys are already looked up and never printed. */
+export type EmbeddingSettings = {
+  /** `auto`, `none`, `local`, `openai`, … or a custom `models.providers.<id>`. */
+  provider: string;
+  /** Whether the provider was named in the configuration: a named remote one that fails makes search unavailable. */
+  explicit: boolean;
+  model?: string;
+  fallback: string;
+  outputDimensionality?: number;
+  queryInputType?: string;
+  documentInputType?: string;
+  baseUrl?: string;
+  apiKey?: string;
+  headers: Record<string, string>;
+  /** Per provider id: key, base URL, headers and API kind of `models.providers.<id>`, the auth profiles and the environment. */
+  credentials: Record<string, ProviderCredentials>;
+  local: { modelPath?: string; modelCacheDir?: string; contextSize?: number; threads?: number };
+  batch: { enabled: boolean; wait: boolean; concurrency: number; pollIntervalMs: number; timeoutMinutes: number };
+  concurrency?: number;
+  batchTimeoutMs?: number;
+  cache: { enabled: boolean; maxEntries: number };
+  onFailure: "unavailable" | "keyword";
+  multimodal: boolean;
+};
+
+export type ProviderCredentials = {
+  apiKey?: string;
+  baseUrl?: string;
+  headers?: Record<string, string>;
+  /** Adapter of a custom provider (`ollama`, `openai-completions`, …). */
+  api?: string;
+};
+
+/** Which stages a search runs and with what numbers; the same pipeline for every surface. */
+export type SearchProfile = {
+  maxResults: number;
+  /** Configured minimum: lets keyword hits survive and fill free places. */
+  minScore: number;
+  fusion: "relative" | "weighted";
+  textScore: "bm25" | "legacy";
+  vectorWeight: number;
+  textWeight: number;
+  /** Candidates per leg; at most 200 unless a caller asks for more rows. */
+  pool: number;
+  hybrid: boolean;
+  names: boolean;
+  importance: boolean;
+  recency: {
+    mode: "off" | "nudge" | "documented";
+    halfLifeDays: number;
+    floor: number;
+    undated: "evergreen" | "mtime";
+  };
+  mmr: { enabled: boolean; lambda: number };
+  /** `passages`, or `documents`: one row per document, its best passage. */
+  unit: "passages" | "documents";
+  /** Query grammar: `plain` words (memory surface) or qmd's `"phrase"` and `-term`. */
+  grammar: "plain" | "qmd";
+  snippetChars: number;
+};
+
+/** Everything the engine needs to know of who it works for; plain data, so it crosses to the sync Worker as it is. */
+export type Home = {
+  kind: "agent" | "qmd";
+  /** Set for an agent home. */
+  agentId?: string;
+  stateDir?: string;
+  workspace?: string;
+  /** Absolute path of the index file. */
+  indexPath: string;
+  collections: Collection[];
+  embedding: EmbeddingSettings;
+  search: SearchProfile;
+  cutting: Cutting;
+  /** What memory configuration did not understand or had to change: one sentence each, for stderr and `status.issues`. */
+  issues: string[];
+};

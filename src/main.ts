@@ -1,0 +1,3 @@
+#!/usr/bin/env bun
+process.stderr.write("memq: nothing here yet\n");
+process.exitCode = 1;

@@ -1,0 +1,62 @@
+import type { SearchProfile } from "../home/types.ts";
+
+/** What is asked; times are milliseconds since 1970. */
+export type SearchRequest = {
+  query: string;
+  profile: SearchProfile;
+  /** Rows wanted. */
+  limit: number;
+  /** Given in the call: strict. Absent: `profile.minScore`, which keyword hits may undercut. */
+  minScore?: number;
+  /** Names of the collections searched; an empty list finds nothing. */
+  collections: string[];
+  /** The clock that recency uses. */
+  asOf: number;
+  /** When the answer must go out. */
+  deadline: number;
+  since?: number;
+  until?: number;
+  /** A note must carry all of them. */
+  tags?: string[];
+  explain?: boolean;
+};
+
+/** A passage with its score and the parts of that score. */
+export type Hit = {
+  passageId: number;
+  documentId: number;
+  collection: string;
+  path: string;
+  title: string;
+  hash: string;
+  startLine: number;
+  endLine: number;
+  score: number;
+  vectorScore?: number;
+  textScore?: number;
+  /** The whole passage. */
+  text: string;
+  importance?: number;
+  triggers?: string[];
+  explain?: HitExplanation;
+};
+
+export type HitExplanation = {
+  bm25: number | null;
+  cosine: number | null;
+  key: number;
+  level: number;
+  recency: number;
+  importance: number;
+  /** 3 exact path, 2 base name, 1 stem, 0 none. */
+  nameTier: 0 | 1 | 2 | 3;
+};
+
+export type SearchAnswer = {
+  hits: Hit[];
+  mode: "hybrid" | "keyword" | "vector";
+  /** Legs or stages left out: `vector`, `rerank`, … */
+  degraded: string[];
+  /** Why, in sentences, for people. */
+  notices: string[];
+};
