@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { cutPassages } from "../../src/notes/cut.ts";
 import { passageText } from "../../src/notes/passage-text.ts";
 import type { Cutting, PassageDraft } from "../../src/notes/types.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { decodeNote } from "../../src/notes/decode.ts";
 import { noteFacts } from "../../src/notes/front-matter.ts";
 import { mediaLabel, mediaType } from "../../src/notes/media.ts";
