@@ -33,6 +33,7 @@ async function readContextFile(workspace: string, path: string): Promise<Context
     // A link could lead anywhere: only regular files are the agent's own memory.
     if (!(await lstat(full)).isFile()) return null;
     const text = decodeNote(await readFile(full)).text;
+    if (text === null) return null;
     if (text.length <= MAX_CONTEXT_CHARS) return { path, text, truncated: false };
     const unit = text.charCodeAt(MAX_CONTEXT_CHARS - 1);
     const end = unit >= 0xd800 && unit <= 0xdbff ? MAX_CONTEXT_CHARS - 1 : MAX_CONTEXT_CHARS;
