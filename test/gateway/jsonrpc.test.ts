@@ -3,7 +3,12 @@ import { assert, json, property, string } from "fast-check";
 import { MemqError } from "../../src/errors.ts";
 import { openConnection, RpcError } from "../../src/gateway/jsonrpc.ts";
 
-type Answer = { jsonrpc?: string; id?: unknown; result?: unknown; error?: { code: number; message: string; data?: unknown } };
+type Answer = {
+  jsonrpc?: string;
+  id?: unknown;
+  result?: unknown;
+  error?: { code: number; message: string; data?: unknown };
+};
 
 function connect(handle: Parameters<typeof openConnection>[0]["handle"]) {
   const sent: Answer[] = [];
