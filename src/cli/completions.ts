@@ -41,9 +41,12 @@ function nextWords(): Map<string, Set<string>> {
 }
 
 function flags(command: Command): string[] {
-  return shownOptions(command).flatMap(([name, { short }]) =>
-    name.length === 1 ? [`-${name}`] : [`--${name}`, ...(short === undefined ? [] : [`-${short}`])],
-  );
+  const all: string[] = [];
+  for (const [name, { short }] of shownOptions(command)) {
+    all.push(name.length === 1 ? `-${name}` : `--${name}`);
+    if (short !== undefined && name.length > 1) all.push(`-${short}`);
+  }
+  return all;
 }
 
 function bashCompletion(): string {

@@ -46,7 +46,7 @@ export function openMessageStream(onGone: () => void): MessageStream {
   Object.assign(console, { log: console.error, info: console.error, debug: console.error, table: console.error });
   const { stdout } = process;
   const write = stdout.write.bind(stdout);
-  stdout.write = process.stderr.write.bind(process.stderr) as typeof stdout.write;
+  stdout.write = process.stderr.write.bind(process.stderr);
   let last: Promise<void> = Promise.resolve();
   stdout.on("error", onGone);
   return {

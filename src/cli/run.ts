@@ -18,8 +18,8 @@ export async function runCommandLine(argv: readonly string[], program: Program):
       return request.asked ? 0 : 1;
     }
     const { command } = request.invocation;
-    const { run } = await command.load();
-    return (await run(request.invocation)) ?? 0;
+    const loaded = await command.load();
+    return (await loaded.run(request.invocation)) ?? 0;
   } catch (error) {
     printError(error);
     return error instanceof MemqError ? error.exitCode : 1;

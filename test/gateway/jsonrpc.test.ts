@@ -41,7 +41,7 @@ describe("what is no request", () => {
 
   test("any text gets one answer or none, and nothing throws", async () => {
     const { connection, sent } = connect(() => ({}));
-    await assert(
+    assert(
       property(json(), string(), (value, text) => {
         for (const one of [value, text]) {
           const before = sent.length;
