@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { realpathSync } from "node:fs";
 import { isAbsolute, join } from "node:path";
-import { version } from "../../package.json";
+import { VERSION } from "../version.ts";
 import { createFolder, privateTempFolder } from "./folders.ts";
 import { nativeBuild } from "./native.ts";
 import { protocolVersion } from "./protocol.ts";
@@ -20,7 +20,7 @@ export function hostAddress(modelsFolder: string): HostAddress {
   const identity = JSON.stringify([
     process.getuid?.() ?? 0,
     realPath(modelsFolder),
-    version,
+    VERSION,
     nativeBuild(),
     protocolVersion,
   ]);

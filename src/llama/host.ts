@@ -1,7 +1,7 @@
 import { chmodSync, rmSync, truncateSync } from "node:fs";
 import { createServer, type Server, type Socket } from "node:net";
-import { version } from "../../package.json";
 import { MemqError, messageOf } from "../errors.ts";
+import { VERSION } from "../version.ts";
 import { hostAddress, type HostAddress } from "./address.ts";
 import { modelEngine, type Engine } from "./engine.ts";
 import { tryLock } from "./lock.ts";
@@ -15,9 +15,6 @@ import {
 } from "./protocol.ts";
 import { loadRuntime, type Runtime } from "./runtime.ts";
 import { turns } from "./turns.ts";
-
-/** First argument that makes an executable of ours a model host; the second is the models folder. */
-export const hostArgument = "__model-host";
 
 /** More requests than this at once are refused: whoever sends them does not wait for answers. */
 const maxPending = 64;
@@ -73,7 +70,7 @@ function modelHostServer(idleMs: number): { run(address: HostAddress): Promise<v
     const gpu = (await (runtime ??= loadRuntime(logLine))).llama.gpu;
     return {
       pid: process.pid,
-      version,
+      version: VERSION,
       uptimeMs: Date.now() - started,
       gpu: gpu === false ? "cpu" : gpu,
       models: engine.models(),
