@@ -11,8 +11,8 @@ export async function benchResponsive(memq: string, folder: string): Promise<Fig
   const rpc = startRpc(memq, { HOME: folder });
   await rpc.call("initialize", { workspace, stateDir: join(folder, "responsive-state"), watch: false });
   await rpc.call("memory.index");
-  let indexing = true;
-  const indexed = rpc.call("memory.index", { force: true }).finally(() => (indexing = false));
+  const state = { indexing: true };
+  const indexed = rpc.call("memory.index", { force: true }).finally(() => (state.indexing = false));
   const pings: number[] = [];
   const searches: number[] = [];
   const timed = async (samples: number[], method: string, params: Record<string, unknown>): Promise<void> => {
@@ -20,7 +20,7 @@ export async function benchResponsive(memq: string, folder: string): Promise<Fig
     await rpc.call(method, params);
     samples.push((Bun.nanoseconds() - start) / 1e6);
   };
-  for (let n = 0; indexing; n++) {
+  for (let n = 0; state.indexing; n++) {
     await timed(pings, "ping", {});
     await timed(searches, "memory.search", {
       query: `${corpus.word(200 + (n % 5_000))} ${corpus.word(40 + (n % 300))}`,

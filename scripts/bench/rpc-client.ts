@@ -33,7 +33,7 @@ export function startRpc(memq: string, env: Record<string, string>): RpcClient {
     call(method, params = {}) {
       const id = nextId++;
       const answer = new Promise((resolve, reject) => waiting.set(id, { resolve, reject }));
-      child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", id, method, params })}\n`);
+      void child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", id, method, params })}\n`);
       void child.stdin.flush();
       return answer;
     },

@@ -51,9 +51,11 @@ function phraseScore(phrase: string, messageWords: Set<string>): number {
   return overlap === 0 ? 0 : (overlap / words.length) * 0.8 + Math.min(1, overlap / 2) * 0.2;
 }
 
+/** Single letters, and the last character of a run of an unspaced script, say little beside the words and pairs around them. */
 function wordsOf(text: string): string[] {
-  // Single letters say nothing; a single character of an unspaced script is a word.
-  return indexTokens(text).filter((word) => word.length > 1 || word > "\u02ff");
+  const tokens = indexTokens(text);
+  const long = tokens.filter((token) => token.length > 1);
+  return long.length > 0 ? long : tokens;
 }
 
 /** The recalled entries as the lines that go into an agent's hidden context; "" when there are none. */

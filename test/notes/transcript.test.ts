@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import fc from "fast-check";
+import { array, assert, oneof, property, string } from "fast-check";
 import { redactSecrets } from "../../src/notes/redact.ts";
 import { isTranscriptName, renderTranscript, sessionIdOf } from "../../src/notes/transcript.ts";
 
@@ -82,12 +82,12 @@ describe("rendering a transcript", () => {
   });
 
   test("any lines give a line map as long as the text, and no half characters", () => {
-    fc.assert(
-      fc.property(
-        fc.array(
-          fc.oneof(
-            fc.string({ unit: "binary" }),
-            fc.string({ unit: "grapheme" }).map((text) => turn("user", text)),
+    assert(
+      property(
+        array(
+          oneof(
+            string({ unit: "binary" }),
+            string({ unit: "grapheme" }).map((text) => turn("user", text)),
           ),
         ),
         (lines) => {
