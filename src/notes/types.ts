@@ -10,6 +10,11 @@ export type PassageDraft = {
   length: number;
   /** What is indexed and embedded: the run, without annotation comments. */
   text: string;
+  /**
+   * Where the passage joins two pieces of one long line: `text` with a line break between them. It is what OpenClaw hashes, so the
+   * key of the embedding cache is made of it; everything else uses `text`.
+   */
+  hashedText?: string;
   /** Per-entry annotations of `MEMORY.md` and `USER.md`; absent elsewhere. */
   importance?: number;
   triggers?: string[];

@@ -1,0 +1,26 @@
+#!/bin/sh
+# Installs, checks and tests everything that must pass; the last line is `N passed, N failed`.
+set -u
+cd "$(dirname "$0")/.."
+sh scripts/setup.sh || exit 1
+PATH="$PWD/node_modules/.bin:$PATH"
+export PATH
+
+failed=0
+check() {
+  name=$1
+  shift
+  if "$@"; then echo "ok: $name"; else echo "FAILED: $name"; failed=$((failed + 1)); fi
+}
+
+check "format" oxfmt --check src test scripts
+check "types" tsc --noEmit
+check "lint" oxlint --type-aware --deny-warnings src test scripts
+check "build" bun run scripts/build.ts
+
+report=$(mktemp)
+bun test --parallel=2 --reporter=junit --reporter-outfile="$report" || failed_tests=yes
+bun scripts/count-tests.ts "$report" "$failed" "${failed_tests:-no}"
+status=$?
+rm -f "$report"
+exit $status

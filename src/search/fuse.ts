@@ -1,0 +1,94 @@
+import type { SearchProfile } from "../home/types.ts";
+
+/** What the legs say of one passage; null: that leg has nothing to say. */
+export type LegScores = {
+  passageId: number;
+  /** BM25, positive, unbounded. */
+  bm25: number | null;
+  cosine: number | null;
+};
+
+/** `key` orders the candidates of this query, `level` is what is reported and compared with a minimum. */
+export type Fused<T extends LegScores> = T & { key: number; level: number };
+
+export type FusionRule = Pick<SearchProfile, "fusion" | "textScore" | "vectorWeight" | "textWeight">;
+
+/**
+ * A BM25 score as a number in [0, 1): `r / (1 + r)`. `legacy` is the older documented `1 / (1 + max(0, rank))` over FTS5's negative
+ * rank, which makes every match 1.
+ */
+export function textScoreOf(bm25: number, kind: SearchProfile["textScore"]): number {
+  if (!Number.isFinite(bm25)) return 0.001;
+  return kind === "legacy" ? 1 / (1 + Math.max(0, -bm25)) : Math.max(0, bm25) / (1 + Math.max(0, bm25));
+}
+
+/**
+ * Gives every candidate its key and level, in the order they came.
+ *
+ * `relative`: key `w · cosine + (1 − w) · r / r_max`, r_max the best BM25 of this query; level `key · max(best cosine, best
+ * r/(1+r))`, so that it stays comparable between queries. Both scores of each candidate are expected to be filled in.
+ * `weighted`: `w_v · cosine + w_t · textScore`, a leg without the candidate counting 0.
+ * Where only one leg has candidates at all, its own score is the level, whole.
+ */
+export function fuse<T extends LegScores>(candidates: T[], rule: FusionRule): Fused<T>[] {
+  let bestBm25 = 0;
+  let bestCosine = 0;
+  let vectors = false;
+  for (const { bm25, cosine } of candidates) {
+    if (bm25 !== null && bm25 > bestBm25) bestBm25 = bm25;
+    if (cosine !== null) {
+      vectors = true;
+      if (cosine > bestCosine) bestCosine = cosine;
+    }
+  }
+  const { vectorShare, textShare } = shares(rule);
+  const relative = rule.fusion === "relative";
+  const best = Math.max(bestCosine, bestBm25 / (1 + bestBm25));
+  return candidates.map((candidate) => {
+    const bm25 = candidate.bm25 ?? 0;
+    const cosine = candidate.cosine ?? 0;
+    const text = candidate.bm25 === null ? 0 : textScoreOf(bm25, relative ? "bm25" : rule.textScore);
+    if (bestBm25 === 0) return withScores(candidate, cosine, cosine);
+    if (!vectors) return withScores(candidate, relative ? bm25 / bestBm25 : text, text);
+    if (!relative) {
+      const score = vectorShare * cosine + textShare * text;
+      return withScores(candidate, score, score);
+    }
+    const key = vectorShare * cosine + textShare * (bm25 / bestBm25);
+    return withScores(candidate, key, key * best);
+  });
+}
+
+function withScores<T extends LegScores>(candidate: T, key: number, level: number): Fused<T> {
+  return { ...candidate, key, level: Math.max(0, level) };
+}
+
+function shares(rule: FusionRule): { vectorShare: number; textShare: number } {
+  const sum = rule.vectorWeight + rule.textWeight;
+  if (!(sum > 0)) return { vectorShare: 0.5, textShare: 0.5 };
+  return { vectorShare: rule.vectorWeight / sum, textShare: rule.textWeight / sum };
+}
+
+/** One ranked list of passage or document ids, best first. */
+export type RankedList = { ids: number[]; weight: number };
+
+/**
+ * qmd's published reciprocal rank fusion over the lists of its `query`: the sum of `weight / (k + rank)`, rank counted from 1, plus
+ * 0.05 for what is first in any list and 0.02 for what is second or third. Best first; equal scores keep the order of appearance.
+ */
+export function reciprocalRankFusion(lists: RankedList[], k = 60): { id: number; score: number }[] {
+  const sums = new Map<number, { score: number; bestRank: number }>();
+  for (const { ids, weight } of lists) {
+    for (const [index, id] of ids.entries()) {
+      const entry = sums.get(id);
+      const part = weight / (k + index + 1);
+      if (entry) {
+        entry.score += part;
+        entry.bestRank = Math.min(entry.bestRank, index + 1);
+      } else sums.set(id, { score: part, bestRank: index + 1 });
+    }
+  }
+  return [...sums]
+    .map(([id, { score, bestRank }]) => ({ id, score: score + (bestRank === 1 ? 0.05 : bestRank <= 3 ? 0.02 : 0) }))
+    .sort((a, b) => b.score - a.score);
+}

@@ -1,0 +1,120 @@
+import { languagesOf, stopWords } from "./stopwords.ts";
+import { type Token, analyse } from "./tokens.ts";
+
+/** `plain`: words, a quoted phrase is preferred. `qmd`: a quoted phrase is demanded and `-term` excludes. */
+export type Grammar = "plain" | "qmd";
+
+export type QueryTerm = {
+  /** As in the index. */
+  term: string;
+  /** How much a match counts, 1 for an ordinary word. */
+  weight: number;
+  /** Every index term that begins with `term` matches: a lone character of an unspaced script. */
+  prefix: boolean;
+  kind: Token["kind"];
+};
+
+/** A query as the keyword leg understands it: tokens only, nothing of it is syntax any more. */
+export type ParsedQuery = {
+  /** What was typed, without exclusions: for the other legs. */
+  text: string;
+  /** Alternatives, each once. */
+  terms: QueryTerm[];
+  /** Quoted runs of terms. */
+  phrases: string[][];
+  /** Whether a passage must hold every phrase. */
+  demandPhrases: boolean;
+  /** Runs of terms that a passage must not hold. */
+  excluded: string[][];
+  /** No word but stop words: they are searched all the same. */
+  onlyStopWords: boolean;
+  /** Words and phrases as typed, folded, without stop words: what a snippet should show. */
+  display: string[];
+  /** FTS5 query text, null when there is nothing to search for. */
+  match: string | null;
+};
+
+type Segment = { text: string; quoted: boolean; excluded: boolean };
+
+/** Reads a query. Never throws: whatever is typed is words, except what the grammar says. */
+export function parseQuery(text: string, grammar: Grammar): ParsedQuery {
+  const segments = grammar === "qmd" ? qmdSegments(text) : plainSegments(text);
+  const wanted = segments.filter((segment) => !segment.excluded);
+  const excluded = segments.filter((segment) => segment.excluded).map((segment) => phraseTerms(analyse(segment.text)));
+  const phrases = wanted.filter((segment) => segment.quoted).map((segment) => phraseTerms(analyse(segment.text)));
+  const cleaned = wanted.map((segment) => segment.text).join(" ");
+  const tokens = analyse(cleaned);
+  const { kept, onlyStopWords } = withoutStopWords(tokens, new Set(phrases.flat()));
+  const parsed = {
+    text: cleaned,
+    terms: queryTerms(kept),
+    phrases: phrases.filter((phrase) => phrase.length > 0),
+    demandPhrases: grammar === "qmd",
+    excluded: excluded.filter((phrase) => phrase.length > 0),
+    onlyStopWords,
+    display: [...new Set(kept.filter((token) => token.kind !== "single" || !token.part).map((token) => token.surface))],
+  };
+  return { ...parsed, match: matchText(parsed) };
+}
+
+function plainSegments(text: string): Segment[] {
+  const segments: Segment[] = [];
+  let end = 0;
+  for (const found of text.matchAll(/"([^"]+)"|\u201c([^\u201d]+)\u201d/g)) {
+    segments.push({ text: text.slice(end, found.index), quoted: false, excluded: false });
+    segments.push({ text: found[1] ?? found[2] ?? "", quoted: true, excluded: false });
+    end = found.index + found[0].length;
+  }
+  segments.push({ text: text.slice(end), quoted: false, excluded: false });
+  return segments;
+}
+
+/** `-` excludes at the beginning of a word or before a quote; a quote that is never closed reaches to the end. */
+function qmdSegments(text: string): Segment[] {
+  const segments: Segment[] = [];
+  for (const found of text.matchAll(/(-?)"([^"]*)(?:"|$)|([^\s"]+)/g)) {
+    const word = found[3];
+    if (word === undefined) segments.push({ text: found[2] ?? "", quoted: true, excluded: found[1] === "-" });
+    else if (/^-[^\s-]/.test(word)) segments.push({ text: word.slice(1), quoted: false, excluded: true });
+    else segments.push({ text: word, quoted: false, excluded: false });
+  }
+  return segments;
+}
+
+/** Terms that stand side by side in the index where the text occurs. */
+function phraseTerms(tokens: Token[]): string[] {
+  const sequence = tokens.filter((token) => token.kind !== "whole" && !(token.kind === "single" && token.part));
+  return sequence.map((token) => token.term);
+}
+
+function withoutStopWords(tokens: Token[], quoted: Set<string>): { kept: Token[]; onlyStopWords: boolean } {
+  const stops = languagesOf(tokens).map(stopWords);
+  const kept = tokens.filter(
+    (token) => token.kind === "whole" || quoted.has(token.term) || !stops.some((words) => words.has(token.surface)),
+  );
+  return kept.length > 0 ? { kept, onlyStopWords: false } : { kept: tokens, onlyStopWords: tokens.length > 0 };
+}
+
+function queryTerms(tokens: Token[]): QueryTerm[] {
+  const terms = new Map<string, QueryTerm>();
+  for (const token of tokens) {
+    // The last character of a run is in its last pair already.
+    if (token.kind === "single" && token.part) continue;
+    if (terms.has(token.term)) continue;
+    terms.set(token.term, { term: token.term, weight: 1, prefix: token.kind === "single", kind: token.kind });
+  }
+  return [...terms.values()];
+}
+
+/** FTS5 query text made of terms only; a term never holds a quote, a blank or a control character. */
+function matchText(parsed: Omit<ParsedQuery, "match">): string | null {
+  if (parsed.terms.length === 0) return null;
+  const anyTerm = parsed.terms.map((term) => `"${term.term}"${term.prefix ? "*" : ""}`).join(" OR ");
+  const demanded = parsed.demandPhrases ? parsed.phrases.map(quotePhrase) : [];
+  const wanted = [...demanded, `(${anyTerm})`].join(" AND ");
+  return parsed.excluded.length === 0 ? wanted : `(${wanted}) NOT (${parsed.excluded.map(quotePhrase).join(" OR ")})`;
+}
+
+function quotePhrase(terms: string[]): string {
+  return `"${terms.join(" ")}"`;
+}

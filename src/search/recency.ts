@@ -1,0 +1,51 @@
+import type { Collection, SearchProfile } from "../home/types.ts";
+
+export const DAY_MS = 86_400_000;
+
+/** What recency needs to know of a document. */
+export type Dated = { path: string; mtimeMs: number; date: string | null };
+
+const namedDay = /^(\d{4})-(\d{2})-(\d{2})(?=$|[-_.])/;
+const evergreenNames = new Set(["MEMORY.md", "memory.md", "USER.md"]);
+
+/**
+ * The day that a document's base name begins with (`2026-02-10.md`, `trips/2026-02-10-lisbon.md`), as `YYYY-MM-DD`. Null when there
+ * is none or it is no day of the calendar (`2026-02-30.md`).
+ */
+export function dayInName(path: string): string | null {
+  const match = namedDay.exec(path.slice(path.lastIndexOf("/") + 1));
+  return match && utcMidnight(match[0]) !== null ? match[0] : null;
+}
+
+/** Midnight UTC of `YYYY-MM-DD` in milliseconds since 1970, or null when it is no day of the calendar. */
+export function utcMidnight(day: string): number | null {
+  const at = Date.parse(`${day}T00:00:00Z`);
+  // Date.parse rolls 30 February over to March, so the day has to come back as it went in.
+  return Number.isNaN(at) || new Date(at).toISOString().slice(0, 10) !== day ? null : at;
+}
+
+/**
+ * When a document is from, for recency, in milliseconds since 1970; null for one that never fades. Dated names count from midnight
+ * UTC, transcripts from their last activity, and undated notes only under `undated: "mtime"`.
+ */
+export function fadesFrom(
+  document: Dated,
+  source: Collection["source"],
+  undated: SearchProfile["recency"]["undated"],
+): number | null {
+  if (source === "sessions") return document.mtimeMs;
+  const day = dayInName(document.path);
+  if (day !== null) return utcMidnight(day);
+  if (undated === "evergreen" || evergreenNames.has(document.path)) return null;
+  return document.mtimeMs;
+}
+
+/**
+ * The factor of a score for its age, in (0, 1]: `floor + (1 − floor) · e^(−ln 2 / halfLife · days)`. With a floor of 0 this is the
+ * documented decay; what lies in the future has age 0.
+ */
+export function recencyFactor(from: number | null, asOf: number, recency: SearchProfile["recency"]): number {
+  if (recency.mode === "off" || from === null) return 1;
+  const days = Math.max(0, asOf - from) / DAY_MS;
+  return recency.floor + (1 - recency.floor) * Math.exp((-Math.LN2 / recency.halfLifeDays) * days);
+}

@@ -1,0 +1,315 @@
+import {
+  DIGIT,
+  EMOJI,
+  LATIN,
+  LETTER,
+  MARK,
+  SEPARATOR,
+  UNSPACED,
+  characterClass,
+  foldDigits,
+  foldWord,
+  isAscii,
+} from "./scripts.ts";
+import { stem } from "./stem.ts";
+
+/** What a stretch of text is indexed as. */
+export type Token = {
+  /** What stands in the index. */
+  term: string;
+  /** The word as written, folded but not stemmed: for stop words and for showing. */
+  surface: string;
+  /**
+   * `word`: a word or number, or a part of an identifier; `pair`: two neighbouring characters of an unspaced script;
+   * `single`: one such character; `whole`: an identifier with all its parts.
+   */
+  kind: "word" | "pair" | "single" | "whole";
+  /** Whether it is a part of an identifier that is also there as a whole. */
+  part: boolean;
+  /** Its script, a constant of `scripts.ts`; `DIGIT` for numbers and codes. */
+  script: number;
+};
+
+/** Longer words are cut off here, in index and query alike: nobody types them, and they are mostly encoded data. */
+const MAX_TERM = 64;
+/** A word of letters and digits that changes between them more often is a code (a hash, a key) and has no parts. */
+const MAX_KIND_CHANGES = 2;
+const CACHE_SIZE = 60_000;
+const MAX_CACHED_CHUNK = 32;
+
+type Terms = { words: string; wholes: string };
+/** Text repeats itself: what a run of non-blanks becomes is worked out once. */
+const cache = new Map<string, Terms>();
+
+/**
+ * The tokens a text is indexed as: its words in order, then the identifiers in it as wholes (at the end, so that words that
+ * are neighbours in the text are neighbours here). Queries are made of the same tokens.
+ */
+export function indexTokens(text: string): string[] {
+  const joined = indexTokenString(text);
+  return joined === "" ? [] : joined.split(" ");
+}
+
+/** `indexTokens` joined by single blanks. */
+export function indexTokenString(text: string): string {
+  let words = "";
+  let wholes = "";
+  forEachChunk(text, (chunk) => {
+    const terms = termsOf(chunk);
+    words += terms.words;
+    if (terms.wholes !== "") wholes += terms.wholes;
+  });
+  return (words + wholes).slice(1);
+}
+
+/** The tokens of a text with what is known of each; words first, wholes last. */
+export function analyse(text: string): Token[] {
+  const words: Token[] = [];
+  const wholes: Token[] = [];
+  forEachChunk(text, (chunk) => {
+    for (const token of tokensOfChunk(chunk)) (token.kind === "whole" ? wholes : words).push(token);
+  });
+  return [...words, ...wholes];
+}
+
+/** 1 for ASCII characters that mean nothing at either end of a word: all but letters, digits and `#`, `@`, `+`. */
+const trimmed = Uint8Array.from({ length: 128 }, (_, code) => (/[a-z0-9#@+]/i.test(String.fromCharCode(code)) ? 0 : 1));
+
+/** Calls `visit` with each run of characters between blanks and control characters, without punctuation around it. */
+function forEachChunk(text: string, visit: (chunk: string) => void): void {
+  const normal = isAscii(text) ? text : text.normalize("NFKC");
+  const length = normal.length;
+  let index = 0;
+  while (index < length) {
+    while (index < length && trimmed[normal.charCodeAt(index)] === 1) index++;
+    const start = index;
+    while (index < length && normal.charCodeAt(index) > 32) index++;
+    let end = index;
+    while (end > start && trimmed[normal.charCodeAt(end - 1)] === 1) end--;
+    if (end > start) visit(normal.slice(start, end));
+  }
+}
+
+/** Terms of a chunk, each with a blank before it. */
+function termsOf(chunk: string): Terms {
+  if (chunk.length > MAX_CACHED_CHUNK) return joinTerms(tokensOfChunk(chunk));
+  let terms = cache.get(chunk);
+  if (terms === undefined) {
+    if (cache.size >= CACHE_SIZE) cache.clear();
+    terms = joinTerms(tokensOfChunk(chunk));
+    cache.set(chunk, terms);
+  }
+  return terms;
+}
+
+function joinTerms(tokens: Token[]): Terms {
+  const terms: Terms = { words: "", wholes: "" };
+  for (const token of tokens) terms[token.kind === "whole" ? "wholes" : "words"] += ` ${token.term}`;
+  return terms;
+}
+
+/** A run of characters of one class, and what stands between it and the one before it. */
+type Atom = { text: string; script: number; before: string };
+
+function tokensOfChunk(chunk: string): Token[] {
+  const { atoms, rest } = atomsOf(chunk.includes(",") ? chunk.replace(/(?<=\d),(?=\d{3}(?!\d))/g, "") : chunk);
+  const tokens: Token[] = [];
+  let first = 0;
+  while (first < atoms.length) {
+    let next = first + 1;
+    while (next < atoms.length && joins(atoms[next - 1]!, atoms[next]!)) next++;
+    const run = atoms.slice(first, next);
+    const after = atoms[next]?.before ?? rest;
+    if (run[0]!.script >= UNSPACED) addPairs(tokens, run[0]!);
+    else addCompound(tokens, run, after);
+    first = next;
+  }
+  return tokens;
+}
+
+/** Cuts a chunk where letters, digits, scripts or upper and lower case change, and at everything that is neither. */
+function atomsOf(chunk: string): { atoms: Atom[]; rest: string } {
+  const atoms: Atom[] = [];
+  let before = "";
+  let current: Atom | undefined;
+  for (const character of chunk) {
+    const kind = characterClass(character.codePointAt(0)!);
+    if (kind === SEPARATOR) {
+      before += character;
+      current = undefined;
+    } else if (kind === MARK) {
+      if (current !== undefined) current.text += character;
+    } else if (current !== undefined && current.script === kind && kind !== EMOJI) {
+      current.text += character;
+    } else {
+      current = { text: character, script: kind, before };
+      before = "";
+      atoms.push(current);
+    }
+  }
+  return { atoms: atoms.flatMap(splitCamelCase), rest: before };
+}
+
+function splitCamelCase(atom: Atom): Atom[] {
+  if (atom.script !== LATIN || !/\p{Ll}\p{M}*\p{Lu}|\p{Lu}\p{Lu}\p{Ll}/u.test(atom.text)) return [atom];
+  const parts = atom.text.split(/(?<=\p{Ll}\p{M}*)(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll}{2})/u);
+  return parts.map((text, index) => ({ text, script: LATIN, before: index === 0 ? atom.before : "" }));
+}
+
+/** What may stand between two parts of one identifier. */
+const CONNECTORS = new Set(["", ".", "-", "_", "/", "\\", "/.", "@", "&", "+", "\u2010", "\u2011"]);
+
+function joins(left: Atom, right: Atom): boolean {
+  if (left.script >= UNSPACED || right.script >= UNSPACED || left.script === EMOJI || right.script === EMOJI)
+    return false;
+  if (right.before === ":") return left.script === DIGIT && right.script === DIGIT;
+  // `don't` is one word and `Ann's` is Ann, but `l'homme` is two words.
+  if (right.before === "'" || right.before === "\u2019") return right.text.length === 1;
+  if (!CONNECTORS.has(right.before)) return false;
+  // What is written without its connector must not bring two scripts together, which would part it again.
+  const kept = connector(left, right) !== "";
+  return kept || left.script === right.script || left.script === DIGIT || right.script === DIGIT;
+}
+
+/** Overlapping pairs; the last character also alone, so that each one begins some term and `x*` finds it. */
+function addPairs(tokens: Token[], atom: Atom): void {
+  const characters = foldWord(atom.text, atom.script).match(/\P{M}\p{M}*/gu) ?? [];
+  for (let index = 0; index + 1 < characters.length; index++) {
+    const pair = characters[index]! + characters[index + 1]!;
+    tokens.push({ term: pair, surface: pair, kind: "pair", part: false, script: atom.script });
+  }
+  const last = characters.at(-1);
+  if (last !== undefined)
+    tokens.push({ term: last, surface: last, kind: "single", part: characters.length > 1, script: atom.script });
+}
+
+function addCompound(tokens: Token[], run: Atom[], after: string): void {
+  const atoms = joinApostrophes(run.map(foldAtom).filter((atom) => atom.text !== ""));
+  const first = atoms[0];
+  if (first === undefined) return;
+  const acronym =
+    atoms.length > 1 && atoms.every((atom, index) => isLetter(atom) && (index === 0 || atom.before === "."));
+  if (acronym) {
+    addWord(tokens, atoms.map((atom) => atom.text).join(""), LATIN, false);
+    return;
+  }
+  const wholes = new Set<string>();
+  if (atoms.length > 1) addWholes(wholes, atoms, 0);
+  const tag = first.before.at(-1);
+  if ((tag === "#" || tag === "@") && first.script !== DIGIT) wholes.add(tag + canonical(atoms));
+  const sharp = /^(\+\+|#)/.exec(after)?.[1];
+  if (
+    sharp !== undefined &&
+    atoms.length === 1 &&
+    first.script === LATIN &&
+    (sharp === "++" || first.text.length === 1)
+  ) {
+    wholes.add(first.text + sharp);
+  }
+  for (const group of groupsOf(atoms)) {
+    if (group.length - 1 > MAX_KIND_CHANGES && group.some((atom) => atom.script === DIGIT)) {
+      const code = group.map((atom) => atom.text).join("");
+      wholes.delete(code);
+      addWord(tokens, code, DIGIT, false);
+    } else {
+      for (const atom of group) addWord(tokens, atom.text, atom.script, wholes.size > 0);
+    }
+  }
+  for (const whole of wholes) {
+    if (whole.length <= MAX_TERM)
+      tokens.push({ term: whole, surface: whole, kind: "whole", part: false, script: first.script });
+  }
+}
+
+function isLetter(atom: Atom): boolean {
+  return atom.script >= LETTER && atom.script < UNSPACED && atom.text.length === 1;
+}
+
+function foldAtom(atom: Atom): Atom {
+  return { ...atom, text: atom.script === DIGIT ? foldDigits(atom.text) : foldWord(atom.text, atom.script) };
+}
+
+/** Contractions put together, the possessive dropped. */
+function joinApostrophes(atoms: Atom[]): Atom[] {
+  const joined: Atom[] = [];
+  for (const atom of atoms) {
+    const previous = joined.at(-1);
+    if (previous === undefined || (atom.before !== "'" && atom.before !== "\u2019")) joined.push(atom);
+    else if (atom.text !== "s") previous.text += atom.text;
+  }
+  return joined;
+}
+
+/** Runs of atoms with nothing between them. */
+function groupsOf(atoms: Atom[]): Atom[][] {
+  const groups: Atom[][] = [];
+  for (const atom of atoms) {
+    if (atom.before === "" && groups.length > 0) groups.at(-1)!.push(atom);
+    else groups.push([atom]);
+  }
+  return groups;
+}
+
+/** What binds more loosely comes first. */
+const LEVELS = [/^[/\\]/, /^@$/, /^[.:&+]$/, /^/];
+
+/** Adds an identifier as a whole, and those of its parts that are identifiers themselves. */
+function addWholes(wholes: Set<string>, atoms: Atom[], level: number): void {
+  if (atoms.length < 2 || level >= LEVELS.length) return;
+  const pieces = splitAtLevel(atoms, level);
+  if (pieces.length > 1) wholes.add(canonical(atoms));
+  if (level === LEVELS.length - 1) {
+    if (pieces.length === 3 && /^\d{4}-\d\d-\d\d$/.test(canonical(atoms))) wholes.add(canonical(atoms.slice(0, 2)));
+  } else {
+    for (const piece of pieces) addWholes(wholes, piece, level + 1);
+  }
+}
+
+function splitAtLevel(atoms: Atom[], level: number): Atom[][] {
+  const pieces: Atom[][] = [];
+  atoms.forEach((atom, index) => {
+    if (index > 0 && !LEVELS[level]!.test(atom.before)) pieces.at(-1)!.push(atom);
+    else pieces.push([atom]);
+  });
+  return pieces;
+}
+
+/**
+ * How an identifier is written in the index: `fooBar`, `foo_bar` and `foo-bar` are the same word, and a dash stays only
+ * between numbers, where leaving it out would make another number.
+ */
+function canonical(atoms: Atom[]): string {
+  let text = "";
+  atoms.forEach((atom, index) => {
+    if (index > 0) text += connector(atoms[index - 1]!, atom);
+    text += atom.text;
+  });
+  return text;
+}
+
+function connector(left: Atom, right: Atom): string {
+  switch (right.before) {
+    case "/":
+    case "/.":
+    case "\\":
+      return "/";
+    case "@":
+    case ".":
+    case ":":
+    case "&":
+    case "+":
+      return right.before;
+    default:
+      return right.before !== "" && left.script === DIGIT && right.script === DIGIT ? "-" : "";
+  }
+}
+
+function addWord(tokens: Token[], word: string, script: number, part: boolean): void {
+  const surface = word.length > MAX_TERM ? cutOff(word) : word;
+  tokens.push({ term: stem(surface, script), surface, kind: "word", part, script });
+}
+
+/** The first `MAX_TERM` UTF-16 units, without half a character at the end. */
+function cutOff(word: string): string {
+  return word.slice(0, MAX_TERM).replace(/[\ud800-\udbff]$/, "");
+}

@@ -1,0 +1,73 @@
+import { describe, expect, test } from "bun:test";
+import { array, assert, constantFrom, oneof, property, string } from "fast-check";
+import { indexTokenString, indexTokens } from "../../src/search/tokens.ts";
+
+const anyText = oneof(
+  string({ unit: "binary", maxLength: 200 }),
+  string({ unit: "grapheme", maxLength: 200 }),
+  array(constantFrom("foo", "Bar", "9", "_", "-", ".", "/", "@", "#", "'", " ", "步", "é", "ไ", "कि", "+"), {
+    maxLength: 40,
+  }).map((pieces) => pieces.join("")),
+);
+
+describe("identifiers are indexed whole and in parts", () => {
+  const cases: [string, string[]][] = [
+    ["getUserByID", ["get", "user", "by", "id", "getuserbyid"]],
+    ["snake_case_name", ["snake", "case", "name", "snakecasename"]],
+    ["wrong-book", ["wrong", "book", "wrongbook"]],
+    ["2026.4.10", ["2026", "4", "10", "2026.4.10"]],
+    ["2026-03-31", ["2026", "03", "31", "2026-03-31", "2026-03"]],
+    ["gateway/run.py", ["gateway", "run", "py", "gateway/run.py", "run.py"]],
+    ["user@host.com", ["user", "host", "com", "user@host.com", "host.com"]],
+    ["C++", ["c", "c++"]],
+    ["#tag", ["tag", "#tag"]],
+    ["@nasa", ["nasa", "@nasa"]],
+    ["U.S.A.", ["usa"]],
+    ["1,000", ["1000"]],
+    ["a1b2c3d4e5", ["a1b2c3d4e5"]],
+  ];
+  test.each(cases)("%s", (text, tokens) => expect(indexTokens(text)).toEqual(tokens));
+});
+
+test("words that are neighbours in the text are neighbours in the index", () => {
+  expect(indexTokenString("use wrong-book now")).toStartWith("use wrong book now");
+});
+
+test("what is the same to a reader is the same to the index", () => {
+  for (const [one, other] of [
+    ["Café", "CAFE\u0301"],
+    ["ｆｕｌｌ", "full"],
+    ["Straße", "STRASSE"],
+    ["२०२६", "2026"],
+    ["डिफ़ेन्स", "डिफ़ेंस"],
+    ["ｶﾀｶﾅ", "カタカナ"],
+    ["Ann’s", "Ann"],
+  ]) {
+    expect(indexTokenString(one ?? "")).toBe(indexTokenString(other ?? ""));
+  }
+});
+
+test("a change of script ends a word", () => {
+  expect(indexTokens("步2 重跑gen-itgc后50条")).toContain("itgc");
+  expect(indexTokens("iPhoneを買う")).toContain("iphone");
+});
+
+test("a combining mark never parts a word", () => {
+  expect(indexTokens("हिन्दी")).toHaveLength(1);
+});
+
+test("any text becomes tokens without blanks, quotes or control characters", () => {
+  assert(
+    property(anyText, (text) => {
+      for (const token of indexTokens(text)) expect(token).toMatch(/^[^\s"\p{Cc}]+$/u);
+    }),
+  );
+});
+
+test("a token is tokenised to itself", () => {
+  assert(
+    property(anyText, (text) => {
+      for (const token of indexTokens(text)) expect(indexTokens(token)).toContain(token);
+    }),
+  );
+});
