@@ -46,7 +46,8 @@ function covers(current: WorkerSyncOptions, wanted: WorkerSyncOptions): boolean 
   const embeds = current.embed !== false || wanted.embed === false;
   const forces = current.force === true || wanted.force !== true;
   const { collections } = current;
-  const reaches = collections === undefined || (wanted.collections?.every((name) => collections.includes(name)) ?? false);
+  const reaches =
+    collections === undefined || (wanted.collections?.every((name) => collections.includes(name)) ?? false);
   return embeds && forces && reaches;
 }
 
@@ -92,7 +93,7 @@ async function runWorker(
 ): Promise<SyncReport> {
   const worker = new Worker(workerLocation());
   const { promise, resolve, reject } = Promise.withResolvers<SyncReport>();
-  const send = (message: ToWorker): void => worker.postMessage(message);
+  const send = (message: ToWorker): void => worker.postMessage(message, []);
   const cancel = (): void => send({ type: "cancel" });
   worker.addEventListener("message", ({ data }: MessageEvent<FromWorker>) => {
     if (data.type === "progress") onProgress(data.progress);
@@ -132,4 +133,3 @@ function crashed(reason: string): MemqError {
     hint: "What it wrote so far stays; the next sync goes on from there.",
   });
 }
-

@@ -24,7 +24,8 @@ export function createInputs({ home, index }: CollectionRun, takesMedia: boolean
   let text = { hash: "", content: "" };
 
   const textOf = (row: MissingVector): string => {
-    if (text.hash !== row.documentHash) text = { hash: row.documentHash, content: contentText(index, row.documentHash) ?? "" };
+    if (text.hash !== row.documentHash)
+      text = { hash: row.documentHash, content: contentText(index, row.documentHash) ?? "" };
     return passageText(text.content, row.pos, row.length);
   };
 
@@ -59,7 +60,8 @@ export function createInputs({ home, index }: CollectionRun, takesMedia: boolean
         const document = documents.get(row.documentId);
         if (document === undefined) continue;
         const collection = collections.get(document.collection);
-        if (collection === undefined || !isMediaPath(document.path, collection)) texts.push(...textInput(row, document));
+        if (collection === undefined || !isMediaPath(document.path, collection))
+          texts.push(...textInput(row, document));
         else media.push(() => mediaInput(row, document, collection));
       }
       if (texts.length > 0) yield texts;

@@ -35,14 +35,20 @@ export async function embedMissing(run: EmbedRun): Promise<EmbedResult> {
   if (opened.fallback !== undefined) result.warnings.push(`${opened.fallback.reason} The fallback stands in.`);
   if (opened.provider === undefined) return unavailable(opened.reason, opened.explicit, result);
   const first = await embedAndClose(opened.provider, run, result);
-  if (first.outcome.state !== "failed" || opened.fallback !== undefined || hasVectorsOf(run.index, opened.provider, run.home)) return first;
+  if (
+    first.outcome.state !== "failed" ||
+    opened.fallback !== undefined ||
+    hasVectorsOf(run.index, opened.provider, run.home)
+  )
+    return first;
   // Vectors of the named provider keep serving while it fails; only where there are none does the fallback begin.
   const second = await openFallback(embedding, { kind }, first.outcome.reason ?? "");
   return second.provider === undefined ? first : embedAndClose(second.provider, run, first);
 }
 
 function unavailable(reason: string | undefined, explicit: boolean, result: EmbedResult): EmbedResult {
-  if (reason === undefined || !explicit) return { ...result, outcome: { state: "off", ...(reason === undefined ? {} : { reason }) } };
+  if (reason === undefined || !explicit)
+    return { ...result, outcome: { state: "off", ...(reason === undefined ? {} : { reason }) } };
   return { ...result, outcome: { state: "failed", reason } };
 }
 
@@ -64,12 +70,22 @@ async function embedWith(provider: EmbeddingProvider, run: EmbedRun, before: Emb
   try {
     await work.everySlice();
     const outcome: EmbeddingOutcome = { state: "complete" };
-    return { ...before, embedded: before.embedded + work.embedded(), outcome, warnings: [...before.warnings, ...work.warnings()] };
+    return {
+      ...before,
+      embedded: before.embedded + work.embedded(),
+      outcome,
+      warnings: [...before.warnings, ...work.warnings()],
+    };
   } catch (error) {
     if (run.signal.aborted) throw syncCancelled();
     const pending = error instanceof MemqError && error.code === "EMBED_PENDING";
     const outcome: EmbeddingOutcome = { state: pending ? "pending" : "failed", reason: messageOf(error) };
-    return { ...before, embedded: before.embedded + work.embedded(), outcome, warnings: [...before.warnings, ...work.warnings()] };
+    return {
+      ...before,
+      embedded: before.embedded + work.embedded(),
+      outcome,
+      warnings: [...before.warnings, ...work.warnings()],
+    };
   }
 }
 
@@ -112,7 +128,12 @@ function createWork(provider: EmbeddingProvider, run: EmbedRun): Work {
   };
 
   const embedSlice = async (slice: readonly MissingVector[]): Promise<void> => {
-    const fresh = withoutCached(index, home, identity, distinct(slice, (row) => row.vectorKey));
+    const fresh = withoutCached(
+      index,
+      home,
+      identity,
+      distinct(slice, (row) => row.vectorKey),
+    );
     const known = fresh.filter((row) => !rejected.has(row.textHash));
     let ready = 0;
     for (const group of inputs.groupsOf(known)) {
@@ -124,7 +145,10 @@ function createWork(provider: EmbeddingProvider, run: EmbedRun): Work {
 
   return {
     embedded: () => sent,
-    warnings: () => [...inputs.warnings(), ...(refused > 0 ? [`The provider refused ${refused} texts; they are found by keyword only.`] : [])],
+    warnings: () => [
+      ...inputs.warnings(),
+      ...(refused > 0 ? [`The provider refused ${refused} texts; they are found by keyword only.`] : []),
+    ],
     async everySlice() {
       if (total > 0) onProgress({ phase: "embed", done: 0, total });
       for (let afterId = 0; ;) {
@@ -146,7 +170,12 @@ function createWork(provider: EmbeddingProvider, run: EmbedRun): Work {
 }
 
 /** Stores the vectors that a cache knows; returns the passages that are left. */
-function withoutCached(index: Index, home: Home, identity: VectorIdentity, rows: readonly MissingVector[]): MissingVector[] {
+function withoutCached(
+  index: Index,
+  home: Home,
+  identity: VectorIdentity,
+  rows: readonly MissingVector[],
+): MissingVector[] {
   if (!home.embedding.cache.enabled) return [...rows];
   const space = cacheSpace(identity);
   const hashes = rows.map(({ textHash }) => textHash);
@@ -171,7 +200,9 @@ function withoutCached(index: Index, home: Home, identity: VectorIdentity, rows:
 
 /** OpenClaw's own index, beside which ours stands. */
 function foreignCache({ kind, indexPath }: Home): string | null {
-  return kind === "agent" && indexPath.endsWith(".memq.sqlite") ? indexPath.replace(/\.memq\.sqlite$/, ".sqlite") : null;
+  return kind === "agent" && indexPath.endsWith(".memq.sqlite")
+    ? indexPath.replace(/\.memq\.sqlite$/, ".sqlite")
+    : null;
 }
 
 function distinct<T>(rows: readonly T[], keyOf: (row: T) => string): T[] {

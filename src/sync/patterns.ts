@@ -1,5 +1,6 @@
 import picomatch from "picomatch";
 import type { Collection } from "../home/types.ts";
+import { isTranscriptName } from "../notes/transcript.ts";
 
 /** Folders of tools, which nobody keeps notes in: neither scanned nor watched. */
 const TOOL_FOLDERS = new Set([
@@ -30,16 +31,23 @@ export function pathRules(collection: Collection): PathRules {
   const matches = anyOf(collection.patterns, options);
   const ignores = anyOf(collection.ignore, { dot: true, nonegate: true });
   const bases = collection.patterns.map(baseFolder);
-  const extensions = new Set(collection.media?.extensions.map((extension) => extension.toLowerCase().replace(/^\.?/, ".")));
+  const extensions = new Set(
+    collection.media?.extensions.map((extension) => extension.toLowerCase().replace(/^\.?/, ".")),
+  );
   const takesAnyMedia = collection.patterns.some((pattern) => picomatch.scan(pattern).isGlob);
   const hides = (name: string): boolean => !collection.hidden && name.startsWith(".");
   return {
     entersFolder: (path, name) =>
-      !TOOL_FOLDERS.has(name) && !hides(name) && bases.some((base) => onOneLine(base, path)) && !ignores(path) && !ignores(`${path}/`),
+      !TOOL_FOLDERS.has(name) &&
+      !hides(name) &&
+      bases.some((base) => onOneLine(base, path)) &&
+      !ignores(path) &&
+      !ignores(`${path}/`),
     fileKind: (path, name) => {
       const isLiteral = literal.has(path);
       if ((hides(name) && !isLiteral) || ignores(path)) return null;
       if (extensions.has(extensionOf(name))) return isLiteral || takesAnyMedia ? "media" : null;
+      if (collection.source === "sessions" && !isTranscriptName(name)) return null;
       return isLiteral || matches(path) ? "text" : null;
     },
   };
@@ -63,7 +71,12 @@ function baseFolder(pattern: string): string {
 /** Whether one of two folders holds the other. */
 function onOneLine(base: string, path: string): boolean {
   const composed = path.normalize("NFC");
-  return base === "" || base === path || `${composed}/`.startsWith(`${base.normalize("NFC")}/`) || base.startsWith(`${path}/`);
+  return (
+    base === "" ||
+    base === path ||
+    `${composed}/`.startsWith(`${base.normalize("NFC")}/`) ||
+    base.startsWith(`${path}/`)
+  );
 }
 
 function extensionOf(name: string): string {

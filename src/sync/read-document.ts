@@ -4,7 +4,7 @@ import { cutPassages } from "../notes/cut.ts";
 import { decodeNote } from "../notes/decode.ts";
 import { noteFacts } from "../notes/front-matter.ts";
 import { mediaLabel, mediaType } from "../notes/media.ts";
-import type { Cutting, PassageDraft } from "../notes/types.ts";
+import type { Cutting, NoteFacts, PassageDraft } from "../notes/types.ts";
 import { indexTokenString } from "../search/tokens.ts";
 import type { DocumentDraft, DocumentRow, PassageToStore } from "../store/types.ts";
 import { errorCode, reasonOf, type ScannedFile } from "./scan.ts";
@@ -46,16 +46,40 @@ async function textDocument(bytes: Uint8Array, file: ScannedFile, context: ReadC
   const { home, collection, known, recut } = context;
   const decoded = decodeNote(bytes);
   if (decoded.text === null) return { kind: "unsuitable", reason: "it is not a text file" };
-  const { text } = decoded;
+  const source = await sourceOf(decoded.text, file.path, collection);
+  const { text } = source;
   if (home.kind === "qmd" && text.trim() === "") return { kind: "blank" };
   const hash = sha256(text);
   if (known?.hash === hash && !recut) return { kind: "same" };
-  const facts = await noteFacts(text, file.path);
-  const nameTokens = indexTokenString(`${facts.title} ${file.path}`);
-  const keyOf = home.kind === "qmd" ? (_: string, seq: number) => `${hash}_${seq}` : (textHash: string) => `${textHash}_0`;
-  const passages = cutPassages(text, cuttingOf(home, collection, file.path)).map((passage) => toStore(passage, nameTokens, keyOf));
-  const draft = draftOf(file, collection, { title: facts.title, hash, text, date: facts.date ?? null, tags: facts.tags, passages });
-  return decoded.replaced ? { kind: "draft", draft, notice: "some of its bytes are not UTF-8 and were replaced" } : { kind: "draft", draft };
+  const { title, date, tags } = await source.facts();
+  const nameTokens = indexTokenString(`${title} ${file.path}`);
+  const keyOf =
+    home.kind === "qmd" ? (_: string, seq: number) => `${hash}_${seq}` : (textHash: string) => `${textHash}_0`;
+  const passages = cutPassages(text, cuttingOf(home, collection, file.path)).map((passage) => ({
+    ...toStore(passage, nameTokens, keyOf),
+    startLine: source.lineOf(passage.startLine),
+    endLine: source.lineOf(passage.endLine),
+  }));
+  const draft = draftOf(file, collection, { title, hash, text, date: date ?? null, tags, passages });
+  return decoded.replaced
+    ? { kind: "draft", draft, notice: "some of its bytes are not UTF-8 and were replaced" }
+    : { kind: "draft", draft };
+}
+
+/** What is indexed of a file: its text, or of a transcript what was said, whose lines stand elsewhere in the file. */
+type Source = { text: string; facts(): Promise<NoteFacts>; lineOf(line: number): number };
+
+async function sourceOf(text: string, path: string, { source }: Collection): Promise<Source> {
+  if (source !== "sessions") return { text, facts: () => noteFacts(text, path), lineOf: (line) => line };
+  const { renderTranscript, sessionIdOf } = await import("../notes/transcript.ts");
+  const transcript = renderTranscript(text);
+  const last = transcript.lastActivityMs;
+  const date = last === null ? {} : { date: new Date(last).toISOString().slice(0, 10) };
+  return {
+    text: transcript.text,
+    facts: async () => ({ title: sessionIdOf(path.slice(path.lastIndexOf("/") + 1)), tags: [], ...date }),
+    lineOf: (line) => transcript.sourceLines[line - 1] ?? line,
+  };
 }
 
 /** How a document is cut: the curated root files of an agent's workspace per entry. */
@@ -65,7 +89,11 @@ function cuttingOf(home: Home, { pathPrefix }: Collection, path: string): Cuttin
   return home.kind === "agent" && cutting.kind === "lines" && isCurated ? { ...cutting, kind: "entries" } : cutting;
 }
 
-function toStore(passage: PassageDraft, nameTokens: string, keyOf: (textHash: string, seq: number) => string): PassageToStore {
+function toStore(
+  passage: PassageDraft,
+  nameTokens: string,
+  keyOf: (textHash: string, seq: number) => string,
+): PassageToStore {
   const textHash = sha256(passage.hashedText ?? passage.text);
   const tokens = indexTokenString(passage.text);
   return { ...passage, tokens, nameTokens, textHash, vectorKey: keyOf(textHash, passage.seq) };
@@ -92,7 +120,10 @@ function mediaDocument(data: Uint8Array, file: ScannedFile, { collection, known,
     textHash: hash,
     vectorKey: `${hash}_0`,
   };
-  return { kind: "draft", draft: draftOf(file, collection, { title: name, hash, text, date: null, tags: [], passages: [passage] }) };
+  return {
+    kind: "draft",
+    draft: draftOf(file, collection, { title: name, hash, text, date: null, tags: [], passages: [passage] }),
+  };
 }
 
 /** Hash of a picture's or sound's document: of its path, label, type and content. */
@@ -102,7 +133,11 @@ export function mediaHash(path: string, mimeType: string, data: Uint8Array): str
 
 type Content = Pick<DocumentDraft, "title" | "hash" | "text" | "date" | "tags" | "passages">;
 
-function draftOf({ path, size, mtimeMs, birthtimeMs }: ScannedFile, collection: Collection, content: Content): DocumentDraft {
+function draftOf(
+  { path, size, mtimeMs, birthtimeMs }: ScannedFile,
+  collection: Collection,
+  content: Content,
+): DocumentDraft {
   return { collection: collection.name, path, size, mtimeMs, birthtimeMs, ...content };
 }
 

@@ -7,7 +7,14 @@ export type SyncPhase = "scan" | "read" | "write" | "embed";
 export type SyncProgress = { phase: SyncPhase; done: number; total: number };
 
 /** What a sync did to one collection, in files. */
-export type CollectionReport = { name: string; files: number; added: number; changed: number; unchanged: number; removed: number };
+export type CollectionReport = {
+  name: string;
+  files: number;
+  added: number;
+  changed: number;
+  unchanged: number;
+  removed: number;
+};
 
 /** What came of embedding: `off` (no provider wanted), `complete`, `pending` (a batch job runs on), `failed` (see `reason`). */
 export type EmbeddingOutcome = { state: "off" | "complete" | "pending" | "failed"; reason?: string };

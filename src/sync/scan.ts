@@ -51,7 +51,14 @@ export function scanCollection(collection: Collection): CollectionScan {
   const scan: CollectionScan = { collection, startedAt: Date.now(), files: [], skipped: [], unreadable: [] };
   const realRoot = rootOf(collection, scan);
   if (realRoot === null) return scan;
-  const walk: Walk = { collection, rules: pathRules(collection), realRoot, scan, around: [realRoot], linked: new Set() };
+  const walk: Walk = {
+    collection,
+    rules: pathRules(collection),
+    realRoot,
+    scan,
+    around: [realRoot],
+    linked: new Set(),
+  };
   scanFolder(walk, "");
   scan.files.sort((a, b) => (a.path < b.path ? -1 : 1));
   return scan;
@@ -61,7 +68,10 @@ export function scanCollection(collection: Collection): CollectionScan {
  * Scans all collections. A file that several collections of an agent's home reach is kept in the first only; collections of a qmd
  * home may share files.
  */
-export function scanCollections(collections: readonly Collection[], options: { shareFiles: boolean }): CollectionScan[] {
+export function scanCollections(
+  collections: readonly Collection[],
+  options: { shareFiles: boolean },
+): CollectionScan[] {
   const scans = collections.map(scanCollection);
   if (options.shareFiles || scans.length < 2) return scans;
   const seen = new Set<string>();
@@ -136,7 +146,8 @@ function addFile(walk: Walk, path: string, name: string): void {
   try {
     const { size, mtimeMs, ctimeMs, birthtimeMs } = statSync(absolute);
     const limit = walk.collection.media?.maxFileBytes ?? Infinity;
-    if (kind === "media" && size > limit) walk.scan.skipped.push({ path: absolute, reason: `it is larger than ${limit} bytes` });
+    if (kind === "media" && size > limit)
+      walk.scan.skipped.push({ path: absolute, reason: `it is larger than ${limit} bytes` });
     else walk.scan.files.push({ path, kind, size, mtimeMs, ctimeMs, birthtimeMs });
   } catch (error) {
     if (errorCode(error) !== "ENOENT") walk.scan.unreadable.push(path);
@@ -155,7 +166,8 @@ function scanLink(walk: Walk, path: string, name: string): void {
     const target = realpathSync(absolute);
     const isFolder = statSync(target).isDirectory();
     if (isFolder ? !wantedFolder : !wantedFile) return;
-    if (!isInside(target, walk.realRoot)) scan.skipped.push({ path: absolute, reason: "it leads outside the collection" });
+    if (!isInside(target, walk.realRoot))
+      scan.skipped.push({ path: absolute, reason: "it leads outside the collection" });
     else if (!isFolder) addFile(walk, path, name);
     else if (!walk.around.includes(target) && !walk.linked.has(target)) {
       walk.linked.add(target);

@@ -35,7 +35,11 @@ type LastSync = { at: number; root: string; cut: string };
 export async function syncCollection(scan: CollectionScan, run: CollectionRun): Promise<CollectionReport> {
   const { home, index } = run;
   const { collection, files } = scan;
-  const state: LastSync = { at: scan.startedAt, root: collection.root, cut: `${INDEX_FORMAT}:${cuttingName(home.cutting)}` };
+  const state: LastSync = {
+    at: scan.startedAt,
+    root: collection.root,
+    cut: `${INDEX_FORMAT}:${cuttingName(home.cutting)}`,
+  };
   const last = lastSync(index, collection.name);
   const trusted = last?.root === state.root ? last.at : -Infinity;
   const recut = run.force || last?.cut !== state.cut;
@@ -63,7 +67,10 @@ export async function syncCollection(scan: CollectionScan, run: CollectionRun): 
   }
 
   const removable = [...gone.values()].filter(({ path }) => !scan.unreadable.some((place) => isAtOrUnder(path, place)));
-  removeDocuments(index, removable.map(({ id }) => id));
+  removeDocuments(
+    index,
+    removable.map(({ id }) => id),
+  );
   report.removed = removable.length;
   if (scan.unreadable.length === 0) writeMeta(index, metaKey(collection.name), JSON.stringify(state));
   return report;
@@ -95,7 +102,8 @@ async function takeFile(file: ScannedFile, known: DocumentRow | undefined, conte
   report.files += 1;
   if (read.kind === "same") {
     report.unchanged += 1;
-    if (known !== undefined && (known.mtimeMs !== file.mtimeMs || known.size !== file.size)) batch.touch(known.id, file);
+    if (known !== undefined && (known.mtimeMs !== file.mtimeMs || known.size !== file.size))
+      batch.touch(known.id, file);
     return true;
   }
   if (known === undefined) report.added += 1;

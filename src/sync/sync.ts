@@ -6,7 +6,7 @@ import { openIndex } from "../store/open.ts";
 import { passageCounts } from "../store/passages.ts";
 import type { Index } from "../store/types.ts";
 import { embedMissing } from "./embed-missing.ts";
-import type { SyncProgress, SyncReport } from "./report.ts";
+import type { CollectionReport, SyncProgress, SyncReport } from "./report.ts";
 import { scanCollections, type CollectionScan } from "./scan.ts";
 import { breathe, syncCollection, type CollectionRun } from "./sync-collection.ts";
 
@@ -59,7 +59,7 @@ async function syncOpenIndex(index: Index, home: Home, options: SyncOptions): Pr
   onProgress({ phase: "scan", done: wanted.length, total: wanted.length });
   await breathe(signal);
 
-  const collections = [];
+  const collections: CollectionReport[] = [];
   for (const scan of scans) {
     run.skipped.push(...scan.skipped);
     if (scan.rootProblem !== undefined) warnings.push(rootWarning(scan));
@@ -68,10 +68,15 @@ async function syncOpenIndex(index: Index, home: Home, options: SyncOptions): Pr
   let removed = 0;
   // A qmd home keeps the documents of a removed collection until `cleanup`.
   if (home.kind === "agent" && options.collections === undefined) removed = removeOtherCollections(index, home);
-  const embedding = await embedMissing({ ...run, embed: options.embed ?? true, ...(options.provider ? { provider: options.provider } : {}) });
+  const embedding = await embedMissing({
+    ...run,
+    embed: options.embed ?? true,
+    ...(options.provider ? { provider: options.provider } : {}),
+  });
   warnings.push(...embedding.warnings);
 
-  const sum = (key: "files" | "added" | "changed" | "removed"): number => collections.reduce((total, report) => total + report[key], 0);
+  const sum = (key: "files" | "added" | "changed" | "removed"): number =>
+    collections.reduce((total, report) => total + report[key], 0);
   return {
     files: sum("files"),
     passages: [...passageCounts(index).values()].reduce((total, count) => total + count, 0),

@@ -8,7 +8,7 @@ declare const self: Worker;
 const cancelled = new AbortController();
 
 function send(message: FromWorker): void {
-  self.postMessage(message);
+  self.postMessage(message, []);
 }
 
 async function run(message: Extract<ToWorker, { type: "start" }>): Promise<void> {
