@@ -1,3 +1,15 @@
 #!/usr/bin/env bun
-process.stderr.write("memq: nothing here yet\n");
-process.exitCode = 1;
+import { basename } from "node:path";
+import { writeOut } from "./cli/output.ts";
+import { versionLine } from "./version.ts";
+
+const argv = process.argv.slice(2);
+const program = /^qmd(\.exe)?$/.test(basename(process.argv0)) ? "qmd" : "memq";
+
+if (argv.length === 1 && (argv[0] === "--version" || argv[0] === "-v")) {
+  // Asked for often and by impatient clients: answered without loading anything else.
+  writeOut(`${versionLine(program)}\n`);
+} else {
+  const { runCommandLine } = await import("./cli/run.ts");
+  process.exitCode = await runCommandLine(argv, program);
+}

@@ -1,9 +1,31 @@
-/** A text, or a picture or sound with a label. */
-export type EmbedInput = { text: string; media?: { mimeType: string; data: Uint8Array } };
+/** A text, or a picture or sound with a label. `title` is used only by prompt forms that name the document. */
+export type EmbedInput = { text: string; title?: string; media?: { mimeType: string; data: Uint8Array } };
+
+/** What happens on the way, so that work already done is kept when the rest fails. */
+export type EmbedReport = {
+  /** Called as each request's vectors arrive, with the positions of their inputs; awaited, so it may write. */
+  onVectors?: (indices: number[], vectors: Float32Array[]) => void | Promise<void>;
+  /** An input the provider refuses whatever it is sent with; its vector is empty. Without this the call throws instead. */
+  onRejected?: (index: number, error: Error) => void;
+};
+
+/** Asynchronous batch jobs, as status prints them. */
+export type BatchStatus = {
+  enabled: boolean;
+  failures: number;
+  limit: number;
+  wait: boolean;
+  concurrency: number;
+  pollIntervalMs: number;
+  timeoutMs: number;
+  lastError?: string;
+  lastProvider?: string;
+};
 
 /**
  * Where embeddings come from. Implementations throw `MemqError` with code `EMBED_UNAVAILABLE` (refused, unauthorised, out of
- * quota, model missing: say it), `EMBED_REJECTED` (this very input) or `EMBED_TIMEOUT` (no answer).
+ * quota, model missing: say it), `EMBED_REJECTED` (this very input), `EMBED_TIMEOUT` (no answer) or `EMBED_PENDING` (a batch
+ * job was submitted and is not awaited: ask again later).
  */
 export type EmbeddingProvider = {
   /** `openai`, `local`, … */
@@ -20,11 +42,18 @@ export type EmbeddingProvider = {
   promptForm: string;
   /** qmd's fingerprint for GGUF models in a qmd home, else one of ours; six hex digits. */
   fingerprint: string;
-  /** Upper bound for one text, in UTF-8 bytes (a safe upper bound for tokens). */
+  /** Upper bound for one text, in UTF-8 bytes (a safe upper bound for tokens). Longer texts are cut at a character. */
   maxInputBytes: number;
+  /** Whether pictures and sounds can be embedded. */
+  media: boolean;
   /** One vector; empty or all-zero means "no vector leg". */
   embedQuery(text: string, signal: AbortSignal): Promise<Float32Array>;
-  /** One vector per input, in order, all of one length, finite; whole batches, retries and limits are inside. */
-  embedDocuments(inputs: EmbedInput[], signal: AbortSignal): Promise<Float32Array[]>;
+  /**
+   * One vector per input, in order, all of one length, finite; batches, retries and limits are inside. A blank input, and one
+   * that is reported as rejected, has an empty vector.
+   */
+  embedDocuments(inputs: EmbedInput[], signal: AbortSignal, report?: EmbedReport): Promise<Float32Array[]>;
+  /** Only where asynchronous batch jobs exist. */
+  batchStatus?(): BatchStatus;
   close(): Promise<void>;
 };

@@ -36,8 +36,12 @@ export type EmbeddingSettings = {
   documentInputType?: string;
   baseUrl?: string;
   apiKey?: string;
+  /** Why `remote.apiKey` could not be looked up, in one sentence: the provider is then unavailable. */
+  problem?: string;
   headers: Record<string, string>;
-  /** Per provider id: key, base URL, headers and API kind of `models.providers.<id>`, the auth profiles and the environment. */
+  /** Where the agent's auth profiles stand, for the message about a missing key; "" in a qmd home. */
+  authStore: string;
+  /** Only of the provider, the fallback and, with `auto`, those tried up to the first that has a key. Per provider id: key, base URL, headers and API kind of `models.providers.<id>`, the auth profiles and the environment. */
   credentials: Record<string, ProviderCredentials>;
   local: { modelPath?: string; modelCacheDir?: string; contextSize?: number; threads?: number };
   batch: { enabled: boolean; wait: boolean; concurrency: number; pollIntervalMs: number; timeoutMinutes: number };
@@ -52,9 +56,106 @@ export type ProviderCredentials = {
   apiKey?: string;
   baseUrl?: string;
   headers?: Record<string, string>;
+  /** Why the key could not be looked up, in one sentence. */
+  problem?: string;
   /** Adapter of a custom provider (`ollama`, `openai-completions`, …). */
   api?: string;
 };
+
+/** `session.sendPolicy`'s form: the first rule that matches decides, else `default`. */
+export type ScopePolicy = { default: "allow" | "deny"; rules: ScopeRule[] };
+
+export type ScopeRule = {
+  action: "allow" | "deny";
+  /** Every field given must match; keys and prefixes are in lower case. */
+  match: { channel?: string; chatType?: string; keyPrefix?: string; rawKeyPrefix?: string };
+};
+
+/** What an agent's memory is beyond search, resolved from configuration. */
+export type MemorySettings = {
+  enabled: boolean;
+  /** Why memory is off, in one sentence; set when `enabled` is false. */
+  disabledReason?: string;
+  agentId: string;
+  /** Every configured agent, and the one used when none is named. */
+  agents: string[];
+  defaultAgentId: string;
+  /** Null when there is no configuration file. */
+  configPath: string | null;
+  citations: "auto" | "on" | "off";
+  backend: "builtin" | "qmd";
+  qmd: QmdBackendSettings;
+  /** Undefined: nobody is denied. */
+  scope?: ScopePolicy;
+  limits: {
+    maxResults: number;
+    minScore: number;
+    snippetChars: number;
+    /** Most characters `memory.get` returns. */
+    getChars: number;
+    /** When set, a call's candidate pool is min(200, its `maxResults` × this). */
+    candidateMultiplier?: number;
+  };
+  sync: {
+    onSessionStart: boolean;
+    onSearch: boolean;
+    watch: boolean;
+    watchDebounceMs: number;
+    /** 0: no timer. */
+    intervalMinutes: number;
+  };
+  sessions: {
+    /** Whether transcripts are indexed. */
+    indexed: boolean;
+    /** Whether a call without `corpus` searches them, and the notes. */
+    searched: boolean;
+    notesSearched: boolean;
+    /** Folder of the transcripts and of `sessions.json`. */
+    directory: string;
+    deltaBytes: number;
+    deltaMessages: number;
+    postCompactionForce: boolean;
+    postIndexSync: "off" | "async" | "await";
+  };
+  flush: {
+    enabled: boolean;
+    softThresholdTokens: number;
+    reserveTokensFloor: number;
+    /** 0: the size of the transcript never makes a flush due. */
+    forceTranscriptBytes: number;
+    prompt?: string;
+    systemPrompt?: string;
+  };
+  /** IANA name. */
+  timeZone: string;
+  visibility: "self" | "tree" | "agent" | "all";
+  agentToAgent: { enabled: boolean; allow: string[] };
+};
+
+/** `memory.qmd.*`; times in milliseconds, 0 where a timer is off. */
+export type QmdBackendSettings = {
+  searchMode: "search" | "vsearch" | "query";
+  rerank: boolean;
+  includeDefaultMemory: boolean;
+  paths: ExtraPath[];
+  sessions: { enabled: boolean; retentionDays?: number; exportDir: string };
+  update: {
+    intervalMs: number;
+    debounceMs: number;
+    onBoot: boolean;
+    startup: "off" | "idle" | "immediate";
+    startupDelayMs: number;
+    waitForBootSync: boolean;
+    embedIntervalMs: number;
+    commandTimeoutMs: number;
+    updateTimeoutMs: number;
+    embedTimeoutMs: number;
+  };
+  limits: { maxResults: number; maxSnippetChars: number; maxInjectedChars: number; timeoutMs: number };
+};
+
+/** A configured file or folder, as written. */
+export type ExtraPath = { path: string; pattern?: string; name?: string };
 
 /** Which stages a search runs and with what numbers; the same pipeline for every surface. */
 export type SearchProfile = {

@@ -1,0 +1,169 @@
+import type { EmbeddingSettings, ProviderCredentials } from "../home/types.ts";
+import { EmbedError } from "./errors.ts";
+
+/** Where a provider is reached and what it is told about who asks. */
+export type Connection = {
+  /** Without a final slash, user name or password. */
+  baseUrl: string;
+  headers: Record<string, string>;
+  /** Everything in them that must never be printed. */
+  secrets: string[];
+};
+
+export type ConnectionNeeds = {
+  /** As messages name it: the provider's id, or that of a custom `models.providers` entry. */
+  id: string;
+  /** Names it goes by in `models.providers` and auth profiles. */
+  aliases?: readonly string[];
+  defaultBaseUrl?: string;
+  /** Whether it works without a key. */
+  keyless?: boolean;
+  /** Header that carries the key. */
+  keyHeader?: (key: string) => Record<string, string>;
+  /** Brings base URLs of other spellings into the one that is used here. */
+  tidy?: (baseUrl: string) => string;
+  /** Folder of the agent whose auth profiles were read, for the message about a missing key. */
+  agentDir?: string;
+};
+
+const AUTH_HEADERS = ["authorization", "x-api-key", "api-key", "x-goog-api-key"];
+
+export const bearer = (key: string): Record<string, string> => ({ Authorization: `Bearer ${key}` });
+
+/** Credentials under any of a provider's names, the first that has a field winning. */
+export function credentialsOf(settings: EmbeddingSettings, names: readonly string[]): ProviderCredentials {
+  const merged: ProviderCredentials = {};
+  for (const name of names) {
+    const { apiKey, baseUrl, headers, api } = settings.credentials[name] ?? {};
+    merged.apiKey ??= apiKey || undefined;
+    merged.baseUrl ??= baseUrl || undefined;
+    merged.headers ??= headers;
+    merged.api ??= api;
+  }
+  return merged;
+}
+
+/**
+ * The destination and what is sent along. A provider's own key and headers go only to its own base URL (scheme, host, port,
+ * path and query compared); another destination needs a key or an authorization header of its own.
+ */
+export function connectionOf(settings: EmbeddingSettings, needs: ConnectionNeeds): Connection {
+  const tidy = (url: string): string => trimmedUrl(needs.tidy?.(url) ?? url);
+  const credentials = credentialsOf(settings, [needs.id, ...(needs.aliases ?? [])]);
+  const home = credentials.baseUrl ?? needs.defaultBaseUrl;
+  const given = settings.baseUrl ?? home;
+  if (given === undefined) throw missingBaseUrl(needs.id);
+  const target = tidy(given);
+  const isOwn = home !== undefined && target === tidy(home);
+  const key = settings.apiKey || (isOwn ? credentials.apiKey : undefined);
+  const { baseUrl, userInfo } = withoutUserInfo(target, needs.id);
+  const headers = mergedHeaders([
+    { "Content-Type": "application/json" },
+    userInfo === null ? {} : { Authorization: `Basic ${Buffer.from(userInfo).toString("base64")}` },
+    key === undefined ? {} : (needs.keyHeader ?? bearer)(key),
+    isOwn ? (credentials.headers ?? {}) : {},
+    settings.headers,
+  ]);
+  if (!needs.keyless && !AUTH_HEADERS.some((name) => valueOf(headers, name))) {
+    throw isOwn ? missingKey(needs) : foreignDestination(needs.id, withoutQuery(baseUrl));
+  }
+  return { baseUrl, headers, secrets: secretsIn(headers, baseUrl, key, userInfo) };
+}
+
+/** `base` with `path` added to its own path; a query of the base stays. */
+export function urlOf(base: string, path: string): string {
+  const url = new URL(base);
+  url.pathname = url.pathname.replace(/\/+$/, "") + path;
+  return url.href;
+}
+
+/** A base URL as part of the vectors' identity: no query, no credentials. */
+export function withoutQuery(baseUrl: string): string {
+  const url = new URL(baseUrl);
+  return (url.origin + url.pathname).replace(/\/+$/, "");
+}
+
+/** Whether an error says that no key was found, which lets automatic selection go on to the next provider. */
+export function isMissingKey(error: unknown): boolean {
+  return error instanceof Error && error.message.startsWith("No API key found for provider");
+}
+
+export function missingKey(needs: Pick<ConnectionNeeds, "id" | "agentDir">): EmbedError {
+  const store = needs.agentDir
+    ? ` Auth store: ${needs.agentDir}/auth-profiles.json (agentDir: ${needs.agentDir}).`
+    : "";
+  return new EmbedError("fatal", `No API key found for provider "${needs.id}".${store}`, {
+    hint: `Set the provider's key in the environment, as remote.apiKey or as models.providers.${needs.id}.apiKey, or choose provider "none" for keyword search only.`,
+  });
+}
+
+function foreignDestination(id: string, baseUrl: string): EmbedError {
+  return new EmbedError(
+    "fatal",
+    `${id} embedding credentials are not configured for ${baseUrl}. Set memory.search.remote.apiKey or an Authorization header for this destination.`,
+  );
+}
+
+function missingBaseUrl(id: string): EmbedError {
+  return new EmbedError("fatal", `No base URL is configured for embedding provider "${id}".`, {
+    hint: `Set remote.baseUrl or models.providers.${id}.baseUrl.`,
+  });
+}
+
+function trimmedUrl(text: string): string {
+  if (!URL.canParse(text)) return text;
+  const url = new URL(text);
+  url.hash = "";
+  url.pathname = url.pathname.replace(/\/+$/, "");
+  return url.href.replace(/\/(?=$|\?)/, "");
+}
+
+function withoutUserInfo(text: string, id: string): { baseUrl: string; userInfo: string | null } {
+  if (!URL.canParse(text) || !/^https?:/.test(text)) {
+    throw new EmbedError("fatal", `The base URL of embedding provider "${id}" is not an http or https address.`, {
+      hint: "It should look like https://host/v1.",
+    });
+  }
+  const url = new URL(text);
+  const userInfo =
+    url.username === "" ? null : `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
+  url.username = "";
+  url.password = "";
+  return { baseUrl: userInfo === null ? text : trimmedUrl(url.href), userInfo };
+}
+
+/** Later ones win, whatever the case of their names. */
+function mergedHeaders(sources: readonly Record<string, string>[]): Record<string, string> {
+  const merged = new Map<string, [string, string]>();
+  for (const source of sources) {
+    for (const [name, value] of Object.entries(source)) merged.set(name.toLowerCase(), [name, value]);
+  }
+  return Object.fromEntries(merged.values());
+}
+
+function valueOf(headers: Record<string, string>, name: string): string | undefined {
+  return Object.entries(headers).find(([key]) => key.toLowerCase() === name)?.[1];
+}
+
+function secretsIn(
+  headers: Record<string, string>,
+  baseUrl: string,
+  key: string | undefined,
+  userInfo: string | null,
+): string[] {
+  const values = Object.entries(headers)
+    .filter(([name]) => name.toLowerCase() !== "content-type")
+    // "Bearer abc" is a secret as a whole, and so is "abc".
+    .flatMap(([, value]) => value.split(/\s+/).concat(value));
+  const query = [...new URL(baseUrl).searchParams.values()];
+  const password = userInfo?.slice(userInfo.indexOf(":") + 1);
+  const all = [key, password, ...values, ...query].filter((value) => value !== undefined && value.length >= 6);
+  return [...new Set(all as string[])].sort((a, b) => b.length - a.length);
+}
+
+/** `model` without the first of `prefixes` that it begins with (`openai/`, …). */
+export function bareModel(model: string, prefixes: readonly string[]): string {
+  const trimmed = model.trim();
+  const prefix = prefixes.find((candidate) => trimmed.startsWith(candidate));
+  return prefix === undefined ? trimmed : trimmed.slice(prefix.length);
+}

@@ -1,0 +1,125 @@
+import type { Clock } from "./clock.ts";
+import { EmbedError, shortBody, type EmbedErrorKind } from "./errors.ts";
+import { guardedFetch, transportError, type HttpContext } from "./http.ts";
+
+/** One JSON request of one provider. */
+export type Exchange = {
+  method?: "GET" | "POST";
+  url: string;
+  headers: Record<string, string>;
+  /** Sent as it is; objects are printed as JSON. */
+  body?: string | Uint8Array<ArrayBuffer> | object;
+  signal: AbortSignal;
+  secrets: readonly string[];
+  /** Provider id for hints. */
+  provider: string;
+  /** Begins the sentence of a failure, before status and body: `openai embeddings failed:`, `Ollama embeddings HTTP`. */
+  failure: string;
+};
+
+/** What requests need besides themselves. */
+export type ExchangeContext = { http: HttpContext; clock: Clock };
+
+const MAX_ERROR_BODY = 16_384;
+
+/** The parsed JSON of a successful answer. Throws `EmbedError` for any other, sorted by what may be done about it. */
+export async function requestJson(exchange: Exchange, context: ExchangeContext): Promise<unknown> {
+  const text = await requestText(exchange, context);
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw malformed(exchange, `the answer is not JSON (${shortBody(text, exchange.secrets).slice(0, 80)})`);
+  }
+}
+
+/** The body of a successful answer. Throws as `requestJson` does. */
+export async function requestText(exchange: Exchange, context: ExchangeContext): Promise<string> {
+  const { body, secrets, signal } = exchange;
+  const response = await guardedFetch(
+    {
+      method: exchange.method ?? (body === undefined ? "GET" : "POST"),
+      url: exchange.url,
+      headers: exchange.headers,
+      signal,
+      secrets,
+      body: typeof body !== "object" || body instanceof Uint8Array ? body : JSON.stringify(body),
+    },
+    context.http,
+  );
+  try {
+    if (response.ok) return await response.text();
+    throw answerError(exchange, response, await beginning(response), context.clock);
+  } catch (error) {
+    if (error instanceof EmbedError || signal.aborted) throw error;
+    throw transportError(error, new URL(exchange.url), secrets);
+  }
+}
+
+/** The first kilobytes of an error's body: all that can be of use, however much a server sends. */
+async function beginning(response: Response): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = "";
+  for await (const bytes of response.body ?? []) {
+    text += decoder.decode(bytes, { stream: true });
+    if (text.length >= MAX_ERROR_BODY) break;
+  }
+  return text.slice(0, MAX_ERROR_BODY);
+}
+
+/** A reply that came and does not hold together. */
+export function malformed(exchange: Pick<Exchange, "failure">, what: string): EmbedError {
+  return new EmbedError("malformed", `${exchange.failure.replace(/ HTTP$/, " failed:")} malformed response: ${what}.`);
+}
+
+function answerError(exchange: Exchange, response: Response, body: string, clock: Clock): EmbedError {
+  const { status } = response;
+  const colon = exchange.failure.endsWith(":") ? "" : ":";
+  const retryAfterMs = askedDelay(response.headers, body, clock.now());
+  const kind = kindOf(status, body, retryAfterMs);
+  const message = `${exchange.failure} ${status}${colon} ${shortBody(body, exchange.secrets)}`.trimEnd();
+  const hint = hintFor(exchange.provider, status, kind);
+  return new EmbedError(kind, message, {
+    status,
+    hint,
+    retryAfterMs,
+  });
+}
+
+/** An exhausted quota looks like a rate limit but does not pass by itself within minutes. */
+const QUOTA =
+  /insufficient_quota|quota.{0,40}(exceeded|exhausted)|exceeded.{0,40}quota|billing|credit balance|payment/i;
+const RATE = /rate.?limit|too many requests|resource has been exhausted|tokens per (day|minute)|throttl/i;
+
+function kindOf(status: number, body: string, retryAfterMs: number | undefined): EmbedErrorKind {
+  if (status === 429) return QUOTA.test(body) && retryAfterMs === undefined && !RATE.test(body) ? "fatal" : "rate";
+  if (status === 408 || status === 425 || status >= 500) return retryAfterMs === undefined ? "transient" : "rate";
+  if (status === 400 && /throttl/i.test(body)) return "rate";
+  if (status === 400 && /api.?key|credential|unauthori[sz]ed|permission/i.test(body)) return "fatal";
+  return status === 400 || status === 413 || status === 422 ? "refused" : "fatal";
+}
+
+function hintFor(provider: string, status: number, kind: EmbedErrorKind): string | undefined {
+  if (status === 401 || status === 403) return `Check the key of provider "${provider}" and what it is allowed to do.`;
+  if (status === 404) return `Check the model's name and the base URL of provider "${provider}".`;
+  if (status === 402 || (status === 429 && kind === "fatal")) return `The quota of provider "${provider}" is used up.`;
+  return status === 400 && kind === "fatal" ? `Check the key of provider "${provider}".` : undefined;
+}
+
+/** The wait an answer asks for: OpenAI's `retry-after-ms`, `Retry-After`, or the `retryDelay` in a Google error's details. */
+function askedDelay(headers: Headers, body: string, now: number): number | undefined {
+  const ms = headers.get("retry-after-ms");
+  if (ms !== null && /^\d+(\.\d+)?$/.test(ms)) return Number(ms);
+  const header = retryAfter(headers.get("retry-after"), now);
+  if (header !== undefined) return header;
+  const google = /"retryDelay"\s*:\s*"(\d+(?:\.\d+)?)s"/.exec(body)?.[1];
+  return google === undefined ? undefined : Number(google) * 1000;
+}
+
+/** Milliseconds that a `Retry-After` header asks for: seconds or an HTTP date (RFC 9110, section 10.2.3). */
+export function retryAfter(header: string | null, now: number): number | undefined {
+  if (header === null) return undefined;
+  const value = header.trim();
+  if (/^\d+(\.\d+)?$/.test(value)) return Number(value) * 1000;
+  const date = Date.parse(value);
+  return Number.isNaN(date) ? undefined : Math.max(0, date - now);
+}

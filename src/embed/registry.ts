@@ -1,0 +1,159 @@
+import { statSync } from "node:fs";
+import { homedir } from "node:os";
+import type { EmbeddingSettings } from "../home/types.ts";
+import { systemClock, type Clock } from "./clock.ts";
+import { credentialsOf, isMissingKey } from "./connection.ts";
+import { EmbedError, embedErrorOf } from "./errors.ts";
+import { httpContext, type Fetch } from "./http.ts";
+import type { MakeProtocol } from "./provider-context.ts";
+import { createRemoteProvider } from "./remote.ts";
+import { documentPatience, queryPatience, type Patience } from "./send.ts";
+import { withModelSpec } from "./spec.ts";
+import type { EmbeddingProvider } from "./types.ts";
+
+export type OpenOptions = {
+  kind: "agent" | "qmd";
+  fetch?: Fetch;
+  env?: Readonly<Record<string, string | undefined>>;
+  clock?: Clock;
+  patience?: { query: Patience; document: Patience };
+  /** Folder of the agent's auth profiles, for messages. */
+  agentDir?: string;
+};
+
+export type OpenedProvider = {
+  /** Absent: keywords only. */
+  provider?: EmbeddingProvider;
+  /** Why there is none, in words; absent when none was wanted. */
+  reason?: string;
+  /** Set when the named provider could not be set up and `fallback` stands in. */
+  fallback?: { from: string; reason: string };
+  /** Whether a failure of the provider makes searches unavailable: it was named and it is remote. */
+  explicit: boolean;
+};
+
+/** One module per provider, read only when it is used. */
+const PROVIDERS: Record<string, () => Promise<{ makeProtocol: MakeProtocol }>> = {
+  openai: () => import("./openai.ts"),
+  "openai-compatible": () => import("./openai-compatible.ts"),
+};
+
+/** Which of them serves a custom `models.providers` entry, by the entry's `api`. */
+const ADAPTERS: Record<string, string> = {
+  "openai-completions": "openai-compatible",
+  "openai-responses": "openai-compatible",
+};
+
+/** Tried in this order when no provider is named; each needs its key. */
+const AUTOMATIC = ["openai", "gemini", "voyage", "mistral"];
+
+/**
+ * The provider that settings ask for. Unset or `auto`: a local model file that exists, then the first of openai, gemini, voyage
+ * and mistral that has a key, else keywords only. A named one that can't be set up gives way to `fallback`. Never throws for
+ * configuration: the reason is in the result.
+ */
+export async function openProvider(configured: EmbeddingSettings, options: OpenOptions): Promise<OpenedProvider> {
+  const settings = withModelSpec(configured, options.kind);
+  const id = settings.provider.trim().toLowerCase() || "auto";
+  if (id === "none") return { explicit: false };
+  if (id === "auto") return openAutomatic(settings, options);
+  const explicit = settings.explicit && id !== "local";
+  try {
+    return { provider: await openNamed(settings.provider.trim(), settings, options), explicit };
+  } catch (error) {
+    return openFallback(settings, options, embedErrorOf(error).message);
+  }
+}
+
+/**
+ * The configured fallback in place of the named provider, which failed for `reason`, at set-up or later. It runs with its own
+ * default model, and with nothing that was meant for the other provider.
+ */
+export async function openFallback(
+  configured: EmbeddingSettings,
+  options: OpenOptions,
+  reason: string,
+): Promise<OpenedProvider> {
+  const settings = withModelSpec(configured, options.kind);
+  const { provider: from, fallback } = settings;
+  const explicit = settings.explicit && from !== "auto" && from !== "local";
+  if (fallback === "none" || fallback === "" || fallback === from) return { reason, explicit };
+  if (settings.multimodal) {
+    const advice = 'Memory of pictures and sounds has no fallback; set fallback to "none".';
+    return { reason: `${reason}\n\n${advice}`, explicit };
+  }
+  try {
+    const provider = await openNamed(fallback, { ...settings, ...BLANK, provider: fallback, headers: {} }, options);
+    return { provider, fallback: { from, reason }, explicit: explicit && !provider.local };
+  } catch (error) {
+    const second = embedErrorOf(error).message;
+    return { reason: `${reason}\n\nFallback to ${fallback} failed: ${second}`, explicit };
+  }
+}
+
+const BLANK = {
+  model: undefined,
+  outputDimensionality: undefined,
+  queryInputType: undefined,
+  documentInputType: undefined,
+  baseUrl: undefined,
+  apiKey: undefined,
+};
+
+async function openAutomatic(settings: EmbeddingSettings, options: OpenOptions): Promise<OpenedProvider> {
+  const reasons: string[] = [];
+  const candidates = isFile(settings.local.modelPath) ? ["local", ...AUTOMATIC] : AUTOMATIC;
+  for (const id of candidates) {
+    try {
+      return { provider: await openNamed(id, settings, options), explicit: false };
+    } catch (error) {
+      reasons.push(embedErrorOf(error).message);
+      if (!isMissingKey(error) && id !== "local") break;
+    }
+  }
+  return { reason: reasons.join("\n\n"), explicit: false };
+}
+
+async function openNamed(id: string, settings: EmbeddingSettings, options: OpenOptions): Promise<EmbeddingProvider> {
+  if (id === "local") {
+    const { openLocalProvider } = await import("./local.ts");
+    return openLocalProvider(settings, options.kind);
+  }
+  const load = PROVIDERS[id] ?? PROVIDERS[adapterOf(id, settings)];
+  if (load === undefined) throw unknownProvider(id);
+  const { fetch, env, clock = systemClock, agentDir } = options;
+  const http = httpContext({ fetch, env });
+  const context = { http, clock };
+  const { makeProtocol } = await load();
+  const protocol = await makeProtocol(settings, {
+    ...context,
+    kind: options.kind,
+    id,
+    agentDir,
+  });
+  const patience = options.patience ?? {
+    query: queryPatience(protocol.slow),
+    document: documentPatience(protocol.slow, settings.batchTimeoutMs),
+  };
+  return createRemoteProvider(protocol, { context, patience, concurrency: settings.concurrency });
+}
+
+function adapterOf(id: string, settings: EmbeddingSettings): string {
+  const { api, baseUrl } = credentialsOf(settings, [id]);
+  if (api !== undefined) return ADAPTERS[api] ?? api;
+  return baseUrl === undefined ? "" : "openai-compatible";
+}
+
+function unknownProvider(id: string): EmbedError {
+  const known = ["local", ...Object.keys(PROVIDERS), "none"].join(", ");
+  return new EmbedError("fatal", `Unknown embedding provider "${id}".`, {
+    hint: `Known are ${known}, and entries of models.providers.`,
+  });
+}
+
+/** Whether `path` is a file on this disk and not an address or a model to be downloaded. */
+function isFile(path: string | undefined): boolean {
+  if (!path || /^(hf|https?):/i.test(path)) return false;
+  const full = path.replace(/^file:(\/\/)?/, "").replace(/^~(?=\/)/, homedir());
+  return statSync(full, { throwIfNoEntry: false })?.isFile() ?? false;
+}

@@ -1,0 +1,194 @@
+import { packed, pooled, type Item } from "./batches.ts";
+import { withTimeLimit, type Clock } from "./clock.ts";
+import { EmbedError, embedErrorOf } from "./errors.ts";
+import { malformed, type ExchangeContext } from "./exchange.ts";
+import type { Protocol, Purpose } from "./protocol.ts";
+import type { EmbedInput } from "./types.ts";
+import { checkedVectors, normalised } from "./vectors.ts";
+
+/** How often and how patiently one request is tried. Times are milliseconds; `attempts` counts the first one too. */
+export type Patience = {
+  attemptMs: number;
+  totalMs: number;
+  rate: { attempts: number; baseMs: number; capMs: number };
+  transient: { attempts: number; baseMs: number; capMs: number };
+};
+
+/** For people who wait for an answer: at most about eight seconds of pauses. */
+export function queryPatience(slow: boolean): Patience {
+  const attemptMs = slow ? 300_000 : 60_000;
+  const pauses = { attempts: 3, baseMs: 500, capMs: 4_000 };
+  return { attemptMs, totalMs: attemptMs, rate: pauses, transient: pauses };
+}
+
+/** For indexing: a rate limit is waited out. */
+export function documentPatience(slow: boolean, batchTimeoutMs: number | undefined): Patience {
+  const attemptMs = batchTimeoutMs ?? (slow ? 600_000 : 120_000);
+  return {
+    attemptMs,
+    totalMs: attemptMs * 3,
+    rate: { attempts: 5, baseMs: 5_000, capMs: 60_000 },
+    transient: { attempts: 3, baseMs: 500, capMs: 8_000 },
+  };
+}
+
+/** Sends inputs through one protocol and remembers what it learned about the server: its real item cap and vector length. */
+export type Sender = {
+  query(text: string, signal: AbortSignal): Promise<Float32Array>;
+  /** Calls back per finished request; `onRejected` gets the inputs that the server refuses by themselves. */
+  documents(items: readonly Item[], width: number, signal: AbortSignal, report: SendReport): Promise<void>;
+};
+
+export type SendReport = {
+  onVectors(items: readonly Item[], vectors: Float32Array[]): void | Promise<void>;
+  onRejected(item: Item, error: EmbedError): void;
+};
+
+export function createSender(
+  protocol: Protocol,
+  patience: Record<Purpose, Patience>,
+  context: ExchangeContext,
+): Sender {
+  let itemCap = protocol.maxItems;
+  let length = protocol.dimensions ?? undefined;
+  /** A rate limit holds for all requests under way, not only for the one that met it. */
+  const gate = { until: 0 };
+
+  const attempt = async (inputs: readonly EmbedInput[], purpose: Purpose, signal: AbortSignal) => {
+    const raw = await protocol.embed(inputs, purpose, signal, context);
+    const vectors = checkedVectors(raw, inputs.length, length);
+    if (typeof vectors === "string") throw malformed(protocol, vectors);
+    length ??= vectors[0]?.length;
+    return protocol.normalise ? vectors.map(normalised) : vectors;
+  };
+
+  const request = (inputs: readonly EmbedInput[], purpose: Purpose, signal: AbortSignal): Promise<Float32Array[]> =>
+    withRetries(
+      (limited) => attempt(inputs, purpose, limited),
+      patience[purpose],
+      purpose,
+      context.clock,
+      gate,
+      signal,
+    );
+
+  /** Resolves to whether every item got its vector. */
+  const sendBatch = async (batch: readonly Item[], signal: AbortSignal, report: SendReport): Promise<boolean> => {
+    if (batch.length > itemCap) return sendHalves(batch, itemCap, signal, report);
+    try {
+      const inputs = batch.map((item) => item.input);
+      await report.onVectors(batch, await request(inputs, "document", signal));
+      return true;
+    } catch (thrown) {
+      const error = embedErrorOf(thrown);
+      if (!maybeOneInput(error)) throw error;
+      if (batch.length === 1) {
+        // Is it this text, or would the server refuse any? A harmless text tells.
+        await request([{ text: "memory" }], "document", signal).catch(() => {
+          throw new EmbedError("fatal", error.message, { hint: error.hint });
+        });
+        report.onRejected(batch[0] as Item, new EmbedError("refused", error.message));
+        return false;
+      }
+      const half = Math.ceil(batch.length / 2);
+      const whole = await sendHalves(batch, half, signal, report);
+      // Both halves went through: it was the number of items (or their sum) that was refused.
+      if (whole && error.kind === "refused") itemCap = Math.min(itemCap, half);
+      return whole;
+    }
+  };
+
+  const sendHalves = async (
+    batch: readonly Item[],
+    size: number,
+    signal: AbortSignal,
+    report: SendReport,
+  ): Promise<boolean> => {
+    let whole = true;
+    for (let from = 0; from < batch.length; from += size) {
+      whole = (await sendBatch(batch.slice(from, from + size), signal, report)) && whole;
+    }
+    return whole;
+  };
+
+  return {
+    query: async (text, signal) => (await request([{ text }], "query", signal))[0] ?? new Float32Array(0),
+    documents: (items, width, signal, report) =>
+      pooled(packed(items, itemCap), width, async (batch) => {
+        await sendBatch(batch, signal, report);
+      }),
+  };
+}
+
+/** Whether one input of several may be to blame: a refusal, a reply that makes no sense, a server that fell over it. */
+function maybeOneInput(error: EmbedError): boolean {
+  if (error.kind === "refused" || error.kind === "malformed") return true;
+  return error.kind === "transient" && (error.status === 500 || /closed the connection/.test(error.message));
+}
+
+/**
+ * Tries `attempt` until it succeeds, the error is one that does not pass, or patience ends. Pauses are a random part of a
+ * doubling base ("full jitter"), or what the server asks for and a little more. An error answer stays an error when time
+ * runs out meanwhile; no answer at all is `timeout`.
+ */
+async function withRetries<T>(
+  attempt: (signal: AbortSignal) => Promise<T>,
+  patience: Patience,
+  purpose: Purpose,
+  clock: Clock,
+  gate: { until: number },
+  outer: AbortSignal,
+): Promise<T> {
+  const started = clock.now();
+  const tries = { rate: 0, transient: 0 };
+  let last: EmbedError | undefined;
+  for (;;) {
+    try {
+      await sleepUntil(gate.until, clock, outer);
+      const left = patience.totalMs - (clock.now() - started);
+      return await withTimeLimit(Math.max(1, Math.min(patience.attemptMs, left)), outer, (signal, expired) =>
+        attempt(signal).catch((error: unknown) => {
+          throw expired() ? timedOut(purpose, Math.min(patience.attemptMs, left)) : error;
+        }),
+      );
+    } catch (thrown) {
+      if (outer.aborted)
+        throw last ?? new EmbedError("timeout", "The embedding was cut short before there was an answer.");
+      const error = embedErrorOf(thrown);
+      const pause = pauseAfter(error, tries, patience, clock);
+      // Slowness after an error answer is still that error.
+      if (error.kind !== "timeout") last = error;
+      if (pause === null || clock.now() + pause - started > patience.totalMs) throw last ?? error;
+      if (error.kind === "rate") gate.until = Math.max(gate.until, clock.now() + pause);
+      else await clock.sleep(pause, outer).catch(() => undefined);
+    }
+  }
+}
+
+/** Milliseconds until the next try, null for none. Counts the failure. */
+function pauseAfter(
+  error: EmbedError,
+  tries: { rate: number; transient: number },
+  patience: Patience,
+  clock: Clock,
+): number | null {
+  if (error.kind === "fatal" || error.kind === "refused") return null;
+  const kind = error.kind === "rate" ? "rate" : "transient";
+  const { attempts, baseMs, capMs } = patience[kind];
+  const failed = ++tries[kind];
+  // Slowness and nonsense seldom pass: one more try is enough.
+  if (failed >= (error.kind === "timeout" || error.kind === "malformed" ? 2 : attempts)) return null;
+  const spread = clock.random() * Math.min(capMs, baseMs * 2 ** (failed - 1));
+  return error.retryAfterMs === undefined ? spread : error.retryAfterMs + spread * 0.2;
+}
+
+async function sleepUntil(time: number, clock: Clock, signal: AbortSignal): Promise<void> {
+  const wait = time - clock.now();
+  if (wait > 0) await clock.sleep(wait, signal);
+  signal.throwIfAborted();
+}
+
+function timedOut(purpose: Purpose, ms: number): EmbedError {
+  const what = purpose === "query" ? "query" : "batch";
+  return new EmbedError("timeout", `memory embeddings ${what} timed out after ${Math.round(ms / 100) / 10}s`);
+}

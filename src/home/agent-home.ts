@@ -1,0 +1,160 @@
+import { stat } from "node:fs/promises";
+import { join } from "node:path";
+import { MemqError } from "../errors.ts";
+import { extraCollections, mediaExtensions, memoryCollection, sessionsCollection } from "./agent-collections.ts";
+import { agentEmbedding } from "./agent-embedding.ts";
+import { agentIndexPath } from "./agent-index.ts";
+import { agentSearchProfile, memorySettings } from "./agent-settings.ts";
+import { agentEntries, configuredAgentIds, defaultAgentId, hasAgentRoster, normalizedAgentId } from "./agents.ts";
+import { textAt, type JsonObject } from "./json.ts";
+import { keyReader, type KeyReader } from "./key-reader.ts";
+import { loadConfig, type LoadedConfig } from "./openclaw-config.ts";
+import { absolutePath, envText, type Env } from "./paths.ts";
+import { resolveKeys } from "./resolve-keys.ts";
+import type { Collection, Home, MemorySettings } from "./types.ts";
+
+/** The common options of every command and method of an agent's memory. */
+export type AgentHomeRequest = {
+  /** The default agent when absent. */
+  agentId?: string | undefined;
+  workspace?: string | undefined;
+  stateDir?: string | undefined;
+  configPath?: string | undefined;
+  /** Merged over the file. */
+  config?: JsonObject | undefined;
+  env: Env;
+  cwd: string;
+  /** false leaves keys of providers alone, for what embeds nothing. */
+  withKeys?: boolean;
+};
+
+/** An agent home with everything else that its configuration says about memory. */
+export type AgentHome = {
+  home: Home;
+  memory: MemorySettings;
+  /** The whole configuration, for `explainKeys`. */
+  config: JsonObject;
+  /** The environment with the `.env` files and the configuration's `env` block behind it. */
+  env: Env;
+};
+
+/**
+ * Reads the configuration and resolves everything for one agent. Errors, each with a hint: those of `loadConfig`,
+ * `CONFIG_TYPE` and `CONFIG_VALUE` (a key of the wrong kind), `AGENT_UNKNOWN`, `WORKSPACE_MISSING`.
+ */
+export async function resolveAgentHome(request: AgentHomeRequest): Promise<AgentHome> {
+  const loaded = await loadConfig(request);
+  const agentId = knownAgentId(request.agentId, loaded.data);
+  const resolved = resolveKeys(loaded.data, agentId);
+  const keys = keyReader(resolved);
+  const issues = [...loaded.issues, ...resolved.issues];
+
+  const configured = configuredWorkspace(agentId, loaded, request.cwd);
+  const workspace =
+    request.workspace === undefined ? configured : absolutePath(request.workspace, request.cwd, request.env);
+  await requireFolder(workspace, agentId, request.workspace !== undefined);
+
+  const { stateDir } = loaded;
+  const place = { agentId, stateDir, workspace, configPath: loaded.path, config: loaded.data, env: loaded.env };
+  const memory = memorySettings(keys, place, issues);
+  const embedding = await agentEmbedding(
+    keys,
+    loaded,
+    { workspace, authStore: authStorePath(agentId, loaded), withKeys: memory.enabled && request.withKeys !== false },
+    issues,
+  );
+  const home: Home = {
+    kind: "agent",
+    agentId,
+    stateDir,
+    workspace,
+    indexPath: agentIndexPath({
+      ...place,
+      storePath: keys.optionalText("store.path"),
+      configuredWorkspace: configured,
+    }),
+    collections: collectionsOf(keys, memory, workspace, loaded.env, issues),
+    embedding,
+    search: agentSearchProfile(keys),
+    cutting: cuttingOf(keys, issues),
+    issues,
+  };
+  return { home, memory, config: loaded.data, env: loaded.env };
+}
+
+function knownAgentId(asked: string | undefined, config: JsonObject): string {
+  if (asked === undefined || asked.trim() === "") return defaultAgentId(config);
+  const id = normalizedAgentId(asked);
+  const known = configuredAgentIds(config);
+  if (!hasAgentRoster(config) || known.includes(id)) return id;
+  throw new MemqError("AGENT_UNKNOWN", `There is no agent "${asked}" in the configuration.`, {
+    hint: `Configured agents: ${known.join(", ")}.`,
+  });
+}
+
+/**
+ * The workspace that the configuration gives an agent: its own; for the default agent `agents.defaults.workspace`, else
+ * `OPENCLAW_WORKSPACE_DIR`, else `<state>/workspace`; for any other `<agents.defaults.workspace>/<id>`, else `<state>/workspace-<id>`.
+ */
+function configuredWorkspace(agentId: string, loaded: LoadedConfig, cwd: string): string {
+  const { data, env, stateDir } = loaded;
+  for (const entry of agentEntries(data, agentId)) {
+    const own = textAt(entry.settings, ["workspace"]);
+    if (own !== undefined) return absolutePath(own, cwd, env);
+  }
+  const shared = textAt(data, ["agents", "defaults", "workspace"]);
+  if (agentId === defaultAgentId(data)) {
+    return absolutePath(shared ?? envText(env, "OPENCLAW_WORKSPACE_DIR") ?? join(stateDir, "workspace"), cwd, env);
+  }
+  return shared === undefined ? join(stateDir, `workspace-${agentId}`) : join(absolutePath(shared, cwd, env), agentId);
+}
+
+async function requireFolder(workspace: string, agentId: string, isOption: boolean): Promise<void> {
+  const found = await stat(workspace).catch(() => null);
+  if (found?.isDirectory() === true) return;
+  const what = found === null ? "does not exist" : "is not a folder";
+  throw new MemqError("WORKSPACE_MISSING", `The workspace ${workspace} of agent "${agentId}" ${what}.`, {
+    hint: isOption
+      ? "Name an existing folder with --workspace."
+      : "Create it, set agents.defaults.workspace, or name a folder with --workspace.",
+  });
+}
+
+function authStorePath(agentId: string, loaded: LoadedConfig): string {
+  const own = agentEntries(loaded.data, agentId).map((entry) => textAt(entry.settings, ["agentDir"]));
+  const folder = own.find((path) => path !== undefined) ?? join(loaded.stateDir, "agents", agentId, "agent");
+  return join(absolutePath(folder, loaded.stateDir, loaded.env), "auth-profiles.json");
+}
+
+function collectionsOf(
+  keys: KeyReader,
+  memory: MemorySettings,
+  workspace: string,
+  env: Env,
+  issues: string[],
+): Collection[] {
+  const includeByDefault = memory.sessions.notesSearched;
+  const media = keys.flag("multimodal.enabled")
+    ? {
+        extensions: mediaExtensions(keys.texts("multimodal.modalities")),
+        maxFileBytes: keys.number("multimodal.maxFileBytes"),
+      }
+    : null;
+  return [
+    memoryCollection(workspace, includeByDefault),
+    ...extraCollections(keys.paths("extraPaths"), { workspace, env, includeByDefault, media }, issues),
+    ...(memory.sessions.indexed
+      ? [sessionsCollection(memory.sessions.directory, memory.agentId, memory.sessions.searched)]
+      : []),
+  ];
+}
+
+/** Passages in characters, four to a token. */
+function cuttingOf(keys: KeyReader, issues: string[]): Home["cutting"] {
+  const tokens = keys.number("chunking.tokens");
+  const overlap = Math.min(keys.number("chunking.overlap"), tokens - 1);
+  if (overlap !== keys.number("chunking.overlap")) {
+    issues.push(`chunking.overlap must stay below chunking.tokens: ${overlap} is used.`);
+  }
+  return { kind: "lines", maxWeight: Math.max(32, tokens * 4), overlapWeight: overlap * 4 };
+}

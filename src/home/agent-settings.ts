@@ -1,0 +1,200 @@
+import { join } from "node:path";
+import { sessionsFolder } from "./agent-collections.ts";
+import { configuredAgentIds, defaultAgentId } from "./agents.ts";
+import type { JsonObject } from "./json.ts";
+import { bytesOf, durationMs } from "./key-values.ts";
+import type { KeyReader } from "./key-reader.ts";
+import { absolutePath, type Env } from "./paths.ts";
+import { DIRECT_CHATS_ONLY, scopePolicy } from "./scope-policy.ts";
+import type { MemorySettings, QmdBackendSettings, ScopePolicy, SearchProfile } from "./types.ts";
+
+/** Candidates per way of searching, and the most that a candidate multiplier may ask for. */
+export const CANDIDATE_POOL = 200;
+
+export type SettingsPlace = {
+  agentId: string;
+  stateDir: string;
+  workspace: string;
+  configPath: string | null;
+  config: JsonObject;
+  env: Env;
+};
+
+/** Memory's settings beyond search. */
+export function memorySettings(keys: KeyReader, place: SettingsPlace, issues: string[]): MemorySettings {
+  const disabledReason = reasonForDisabled(keys);
+  const scope = scopeOf(keys);
+  const multiplier = keys.optionalNumber("query.hybrid.candidateMultiplier");
+  return {
+    enabled: disabledReason === undefined,
+    ...(disabledReason === undefined ? {} : { disabledReason }),
+    agentId: place.agentId,
+    agents: configuredAgentIds(place.config),
+    defaultAgentId: defaultAgentId(place.config),
+    configPath: place.configPath,
+    citations: keys.text("memory.citations") as MemorySettings["citations"],
+    backend: keys.text("memory.backend") as MemorySettings["backend"],
+    qmd: qmdSettings(keys, place),
+    ...(scope === undefined ? {} : { scope }),
+    limits: {
+      maxResults: keys.number("query.maxResults"),
+      minScore: keys.number("query.minScore"),
+      snippetChars: SNIPPET_CHARS,
+      getChars: keys.number("agents.defaults.contextLimits.memoryGetMaxChars"),
+      ...(multiplier === undefined ? {} : { candidateMultiplier: multiplier }),
+    },
+    sync: {
+      onSessionStart: keys.flag("sync.onSessionStart"),
+      onSearch: keys.flag("sync.onSearch"),
+      watch: keys.flag("sync.watch"),
+      watchDebounceMs: keys.number("sync.watchDebounceMs"),
+      intervalMinutes: keys.number("sync.intervalMinutes"),
+    },
+    sessions: sessionSettings(keys, place, issues),
+    flush: flushSettings(keys),
+    timeZone: timeZoneOf(keys.optionalText("agents.defaults.userTimezone"), issues),
+    visibility: keys.text("tools.sessions.visibility") as MemorySettings["visibility"],
+    agentToAgent: { enabled: keys.flag("tools.agentToAgent.enabled"), allow: keys.texts("tools.agentToAgent.allow") },
+  };
+}
+
+const SNIPPET_CHARS = 700;
+
+function reasonForDisabled(keys: KeyReader): string | undefined {
+  if (keys.text("plugins.slots.memory") === "none") return 'Memory search is off: plugins.slots.memory is "none".';
+  return keys.flag("enabled") ? undefined : "Memory search is off: memorySearch.enabled is false.";
+}
+
+function scopeOf(keys: KeyReader): ScopePolicy | undefined {
+  const configured = keys.object("memory.qmd.scope");
+  if (configured !== undefined) return scopePolicy(configured, "memory.qmd.scope");
+  return keys.text("memory.backend") === "qmd" ? DIRECT_CHATS_ONLY : undefined;
+}
+
+function sessionSettings(keys: KeyReader, place: SettingsPlace, issues: string[]): MemorySettings["sessions"] {
+  const indexed = keys.flag("experimental.sessionMemory") || keys.flag("rememberAcrossConversations");
+  const sources = keys.texts("sources");
+  if (sources.includes("sessions") && !indexed) {
+    issues.push('sources names "sessions", but experimental.sessionMemory is not true: transcripts are not indexed.');
+  }
+  const searched = indexed && sources.includes("sessions");
+  return {
+    indexed,
+    searched,
+    notesSearched: sources.includes("memory") || !searched,
+    directory: sessionsFolder(place.stateDir, place.agentId),
+    deltaBytes: keys.number("sync.sessions.deltaBytes"),
+    deltaMessages: keys.number("sync.sessions.deltaMessages"),
+    postCompactionForce: keys.flag("sync.sessions.postCompactionForce"),
+    postIndexSync: keys.text("agents.defaults.compaction.postIndexSync") as MemorySettings["sessions"]["postIndexSync"],
+  };
+}
+
+function flushSettings(keys: KeyReader): MemorySettings["flush"] {
+  const base = "agents.defaults.compaction.memoryFlush";
+  const prompt = keys.optionalText(`${base}.prompt`);
+  const systemPrompt = keys.optionalText(`${base}.systemPrompt`);
+  return {
+    enabled: keys.flag(`${base}.enabled`),
+    softThresholdTokens: keys.number(`${base}.softThresholdTokens`),
+    reserveTokensFloor: keys.number("agents.defaults.compaction.reserveTokensFloor"),
+    forceTranscriptBytes: bytesOf(keys.value(`${base}.forceFlushTranscriptBytes`)) ?? 0,
+    ...(prompt === undefined ? {} : { prompt }),
+    ...(systemPrompt === undefined ? {} : { systemPrompt }),
+  };
+}
+
+function timeZoneOf(configured: string | undefined, issues: string[]): string {
+  const system = new Intl.DateTimeFormat().resolvedOptions().timeZone;
+  if (configured === undefined) return system;
+  try {
+    return new Intl.DateTimeFormat("en", { timeZone: configured }).resolvedOptions().timeZone;
+  } catch {
+    issues.push(`agents.defaults.userTimezone "${configured}" is no time zone: ${system} is used.`);
+    return system;
+  }
+}
+
+function qmdSettings(keys: KeyReader, place: SettingsPlace): QmdBackendSettings {
+  const retentionDays = keys.optionalNumber("memory.qmd.sessions.retentionDays");
+  const exportDir = keys.optionalText("memory.qmd.sessions.exportDir");
+  const update = (name: string): number => keys.number(`memory.qmd.update.${name}`);
+  const interval = (name: string): number => durationMs(keys.value(`memory.qmd.update.${name}`)) ?? 0;
+  return {
+    searchMode: keys.text("memory.qmd.searchMode") as QmdBackendSettings["searchMode"],
+    rerank: keys.optionalFlag("memory.qmd.rerank") ?? true,
+    includeDefaultMemory: keys.flag("memory.qmd.includeDefaultMemory"),
+    paths: [...keys.paths("memory.qmd.paths"), ...keys.paths("extraPaths"), ...keys.paths("qmd.extraCollections")],
+    sessions: {
+      enabled: keys.flag("memory.qmd.sessions.enabled"),
+      ...(retentionDays === undefined ? {} : { retentionDays }),
+      exportDir:
+        exportDir === undefined
+          ? join(place.stateDir, "agents", place.agentId, "qmd", "sessions")
+          : absolutePath(exportDir, place.workspace, place.env),
+    },
+    update: {
+      intervalMs: interval("interval"),
+      debounceMs: update("debounceMs"),
+      onBoot: keys.flag("memory.qmd.update.onBoot"),
+      startup: keys.text("memory.qmd.update.startup") as QmdBackendSettings["update"]["startup"],
+      startupDelayMs: update("startupDelayMs"),
+      waitForBootSync: keys.flag("memory.qmd.update.waitForBootSync"),
+      embedIntervalMs: interval("embedInterval"),
+      commandTimeoutMs: update("commandTimeoutMs"),
+      updateTimeoutMs: update("updateTimeoutMs"),
+      embedTimeoutMs: update("embedTimeoutMs"),
+    },
+    limits: {
+      maxResults: keys.number("memory.qmd.limits.maxResults"),
+      maxSnippetChars: keys.number("memory.qmd.limits.maxSnippetChars"),
+      maxInjectedChars: keys.number("memory.qmd.limits.maxInjectedChars"),
+      timeoutMs: keys.number("memory.qmd.limits.timeoutMs"),
+    },
+  };
+}
+
+/** The memory surface's search profile. */
+export function agentSearchProfile(keys: KeyReader): SearchProfile {
+  const fusion = keys.text("query.hybrid.fusion") as SearchProfile["fusion"];
+  const maxResults = keys.number("query.maxResults");
+  const multiplier = keys.optionalNumber("query.hybrid.candidateMultiplier");
+  return {
+    maxResults,
+    minScore: keys.number("query.minScore"),
+    fusion,
+    textScore: keys.text("query.hybrid.textScore") as SearchProfile["textScore"],
+    ...weights(keys, fusion === "weighted" ? [0.7, 0.3] : [0.5, 0.5]),
+    pool: multiplier === undefined ? CANDIDATE_POOL : Math.min(CANDIDATE_POOL, maxResults * multiplier),
+    hybrid: keys.flag("query.hybrid.enabled"),
+    names: true,
+    importance: true,
+    recency: recencyOf(keys),
+    mmr: { enabled: keys.flag("query.hybrid.mmr.enabled"), lambda: keys.number("query.hybrid.mmr.lambda") },
+    unit: "passages",
+    grammar: "plain",
+    snippetChars: SNIPPET_CHARS,
+  };
+}
+
+/** Both weights, made to sum to 1; the defaults when both are 0. */
+function weights(keys: KeyReader, defaults: [number, number]): { vectorWeight: number; textWeight: number } {
+  const vector = keys.optionalNumber("query.hybrid.vectorWeight") ?? defaults[0];
+  const text = keys.optionalNumber("query.hybrid.textWeight") ?? defaults[1];
+  const sum = vector + text;
+  if (sum <= 0) return { vectorWeight: defaults[0], textWeight: defaults[1] };
+  return { vectorWeight: vector / sum, textWeight: text / sum };
+}
+
+const MODES = { true: "documented", false: "off", undefined: "nudge" } as const;
+
+function recencyOf(keys: KeyReader): SearchProfile["recency"] {
+  const base = "query.hybrid.temporalDecay";
+  const mode = MODES[`${keys.optionalFlag(`${base}.enabled`)}`];
+  return {
+    mode,
+    halfLifeDays: keys.number(`${base}.halfLifeDays`),
+    floor: keys.optionalNumber(`${base}.floor`) ?? (mode === "nudge" ? 0.8 : 0),
+    undated: keys.text(`${base}.undated`) as SearchProfile["recency"]["undated"],
+  };
+}

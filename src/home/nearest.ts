@@ -1,0 +1,31 @@
+/** Edits (insert, delete, replace, swap neighbours) that turn one word into the other. */
+export function editDistance(from: string, to: string): number {
+  let before: number[] = [];
+  let row = Array.from({ length: to.length + 1 }, (_, column) => column);
+  for (let i = 1; i <= from.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= to.length; j++) {
+      const same = from[i - 1] === to[j - 1];
+      let cost = Math.min((row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1, (row[j - 1] ?? 0) + (same ? 0 : 1));
+      if (i > 1 && j > 1 && from[i - 1] === to[j - 2] && from[i - 2] === to[j - 1]) {
+        cost = Math.min(cost, (before[j - 2] ?? 0) + 1);
+      }
+      next.push(cost);
+    }
+    before = row;
+    row = next;
+  }
+  return row[to.length] ?? from.length;
+}
+
+/** The candidate nearest to `word`, or undefined when none is near enough to be what was meant. */
+export function nearestName(word: string, candidates: readonly string[]): string | undefined {
+  const wanted = word.toLowerCase();
+  const limit = Math.max(1, Math.ceil(wanted.length / 3));
+  let best: { name: string; distance: number } | undefined;
+  for (const name of candidates) {
+    const distance = editDistance(wanted, name.toLowerCase());
+    if (distance <= limit && (best === undefined || distance < best.distance)) best = { name, distance };
+  }
+  return best?.name;
+}

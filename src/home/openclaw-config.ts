@@ -1,0 +1,171 @@
+import { readFile } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
+import { MemqError, messageOf } from "../errors.ts";
+import { envBlock, joinedEnv, parseDotEnv, withVariables, type MissingVariable } from "./env-vars.ts";
+import { isObject, merged, type JsonObject, type JsonValue } from "./json.ts";
+import type { Env } from "./paths.ts";
+import { configFile, stateFolder } from "./state-dir.ts";
+
+/** OpenClaw's configuration, read. */
+export type LoadedConfig = {
+  /** The file read, or null when there is none and defaults apply. */
+  path: string | null;
+  stateDir: string;
+  data: JsonObject;
+  /** The environment with the `.env` files and the configuration's `env` block behind it. */
+  env: Env;
+  /** Variables without a value in parts that memory may not need; `requireVariables` turns them into an error. */
+  missing: MissingVariable[];
+  issues: string[];
+};
+
+/** Where to look, in the words of the common options; `config` is merged over the file. */
+export type ConfigRequest = {
+  stateDir?: string | undefined;
+  configPath?: string | undefined;
+  config?: JsonObject | undefined;
+  env: Env;
+  cwd: string;
+};
+
+const MAX_INCLUDE_DEPTH = 10;
+
+/**
+ * Finds and reads the configuration. Errors: `CONFIG_MISSING` (a file named by the option), `CONFIG_SYNTAX` (with file, line
+ * and column), `CONFIG_INCLUDE`, `CONFIG_VARIABLE` (a `${NAME}` that memory's own keys need).
+ */
+export async function loadConfig(request: ConfigRequest): Promise<LoadedConfig> {
+  const stateDir = stateFolder(request.stateDir, request.env, request.cwd);
+  const file = configFile(request.configPath, stateDir, request.env, request.cwd);
+  const issues: string[] = [];
+  const raw = await readConfig(file, issues);
+  const data = merged(raw ?? {}, request.config ?? {}, "replace") as JsonObject;
+  const dotEnvs = await Promise.all([readDotEnv(request.cwd), readDotEnv(stateDir)]);
+  const env = joinedEnv(request.env, ...dotEnvs, envBlock(data["env"]));
+  const missing: MissingVariable[] = [];
+  const filled = withVariables(data, env, missing) as JsonObject;
+  const loaded = { path: raw === null ? null : file.path, stateDir, data: filled, env, missing, issues };
+  for (const prefix of ["memory", "memorySearch", "agents"]) requireVariables(loaded, prefix);
+  return loaded;
+}
+
+/** Throws `CONFIG_VARIABLE` when a key at or below `prefix` holds a variable without a value. */
+export function requireVariables(loaded: Pick<LoadedConfig, "missing">, prefix: string): void {
+  const first = loaded.missing.find(
+    ({ path }) => path === prefix || path.startsWith(`${prefix}.`) || path.startsWith(`${prefix}[`),
+  );
+  if (first === undefined) return;
+  throw new MemqError(
+    "CONFIG_VARIABLE",
+    `${first.path} needs the environment variable ${first.variable}, which is not set.`,
+    {
+      hint: `Set ${first.variable}, or write $\${${first.variable}} if the text is meant literally.`,
+    },
+  );
+}
+
+async function readConfig(file: ReturnType<typeof configFile>, issues: string[]): Promise<JsonObject | null> {
+  const text = await readText(file.path);
+  if (text === null) {
+    if (file.namedBy === "option") {
+      throw new MemqError("CONFIG_MISSING", `There is no configuration file ${file.path}.`, {
+        hint: "Correct --config, or leave it out to use openclaw.json of the state folder.",
+      });
+    }
+    if (file.namedBy === "environment") issues.push(`There is no configuration file ${file.path}: defaults apply.`);
+    return null;
+  }
+  const value = await withIncludes(await parseJson5(text, file.path), [file.path]);
+  if (isObject(value)) return value;
+  throw new MemqError("CONFIG_SYNTAX", `The configuration file ${file.path} must hold an object.`, {
+    hint: "Put everything between { and }.",
+  });
+}
+
+/** The text of a file, or null when there is none; anything else that goes wrong is `CONFIG_UNREADABLE`. */
+async function readText(path: string): Promise<string | null> {
+  try {
+    return await readFile(path, "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
+    throw new MemqError("CONFIG_UNREADABLE", `The configuration file ${path} can't be read: ${messageOf(error)}.`, {
+      hint: "Check its permissions.",
+      cause: error,
+    });
+  }
+}
+
+async function readDotEnv(folder: string): Promise<Record<string, string>> {
+  try {
+    return parseDotEnv(await readFile(join(folder, ".env"), "utf8"));
+  } catch {
+    return {};
+  }
+}
+
+async function parseJson5(text: string, path: string): Promise<JsonValue> {
+  const body = text.replace(/^\uFEFF/, "");
+  if (body.trim() === "") return {};
+  try {
+    // Most files are plain JSON, whose parser is built in; only the others need a library.
+    return JSON.parse(body) as JsonValue;
+  } catch {
+    return parseOnlyJson5(body, path);
+  }
+}
+
+async function parseOnlyJson5(text: string, path: string): Promise<JsonValue> {
+  const { default: json5 } = await import("json5");
+  try {
+    return json5.parse<JsonValue>(text);
+  } catch (error) {
+    const { lineNumber, columnNumber } = error as { lineNumber?: number; columnNumber?: number };
+    const reason = messageOf(error)
+      .replace(/^JSON5: /, "")
+      .replace(/ at \d+:\d+$/, "");
+    const place = lineNumber === undefined ? "" : ` at line ${lineNumber}, column ${columnNumber}`;
+    throw new MemqError("CONFIG_SYNTAX", `The configuration file ${path} is not valid JSON5${place}: ${reason}.`, {
+      hint: "Correct that place and try again.",
+    });
+  }
+}
+
+/** Resolves `$include` everywhere in `value`, which stands in the last file of `chain`. */
+async function withIncludes(value: JsonValue, chain: readonly string[]): Promise<JsonValue> {
+  if (Array.isArray(value)) return Promise.all(value.map((entry) => withIncludes(entry, chain)));
+  if (!isObject(value)) return value;
+  const { $include: include, ...rest } = value;
+  const siblings: JsonObject = {};
+  for (const [name, entry] of Object.entries(rest)) siblings[name] = await withIncludes(entry, chain);
+  if (include === undefined) return siblings;
+  const included = await includedValue(include, chain);
+  if (Object.keys(siblings).length === 0) return included;
+  if (isObject(included)) return merged(included, siblings, "join");
+  throw includeError(`$include in ${chain.at(-1)} stands beside other keys, so the included file must hold an object`);
+}
+
+async function includedValue(include: JsonValue, chain: readonly string[]): Promise<JsonValue> {
+  if (typeof include === "string") return includedFile(include, chain);
+  if (!Array.isArray(include) || !include.every((entry) => typeof entry === "string")) {
+    throw includeError(`$include in ${chain.at(-1)} must be a file name or a list of file names`);
+  }
+  let result: JsonValue = {};
+  for (const name of include) result = merged(result, await includedFile(name, chain), "join");
+  return result;
+}
+
+async function includedFile(name: string, chain: readonly string[]): Promise<JsonValue> {
+  const from = chain.at(-1) ?? "";
+  const path = resolve(dirname(from), name);
+  if (chain.includes(path)) throw includeError(`$include goes round in a circle: ${[...chain, path].join(" → ")}`);
+  if (chain.length > MAX_INCLUDE_DEPTH) {
+    throw includeError(`$include in ${from} goes deeper than ${MAX_INCLUDE_DEPTH} files`);
+  }
+  const text = await readText(path);
+  if (text === null) throw includeError(`$include in ${from} names ${path}, which does not exist`);
+  return withIncludes(await parseJson5(text, path), [...chain, path]);
+}
+
+function includeError(sentence: string): MemqError {
+  return new MemqError("CONFIG_INCLUDE", `${sentence}.`, { hint: "Correct the $include in the configuration file." });
+}

@@ -1,0 +1,54 @@
+import { realpathSync } from "node:fs";
+import { homedir } from "node:os";
+import { isAbsolute, join, resolve } from "node:path";
+
+/** Environment variables as handed to every resolver: no function here reads `process.env` itself. */
+export type Env = Readonly<Record<string, string | undefined>>;
+
+/** A variable without surrounding blanks; undefined when unset or blank. */
+export function envText(env: Env, name: string): string | undefined {
+  const value = env[name]?.trim();
+  return value === undefined || value === "" ? undefined : value;
+}
+
+/** The user's home folder: `HOME`, else `USERPROFILE`, else what the system says. */
+export function userHome(env: Env): string {
+  return envText(env, "HOME") ?? envText(env, "USERPROFILE") ?? homedir();
+}
+
+/** `~` and `~/…` with the user's home folder in place of the tilde; anything else as it is. */
+export function expandTilde(path: string, env: Env): string {
+  if (path === "~") return userHome(env);
+  return /^~[/\\]/.test(path) ? join(userHome(env), path.slice(2)) : path;
+}
+
+/** Absolute path of what a person wrote: tilde expanded, relative to `base`. */
+export function absolutePath(path: string, base: string, env: Env): string {
+  return resolve(base, expandTilde(path, env));
+}
+
+/** The path with every symbolic link resolved, or the path itself where nothing is there. */
+export function realPath(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path;
+  }
+}
+
+/** Whether `path` is `folder` or lies below it; both absolute. */
+export function isInside(path: string, folder: string): boolean {
+  const root = folder.endsWith("/") ? folder : `${folder}/`;
+  return path === folder || path.startsWith(root);
+}
+
+/** A folder of the XDG specification: the variable when it is an absolute path (relative ones are ignored), else the default. */
+export function xdgFolder(env: Env, name: string, fallback: string): string {
+  const value = envText(env, name);
+  return value !== undefined && isAbsolute(value) ? value : join(userHome(env), fallback);
+}
+
+/** A file name as a glob pattern that matches it alone. */
+export function escapedGlob(name: string): string {
+  return name.replace(/[\\*?[\]{}()!+@]/g, String.raw`\$&`);
+}
