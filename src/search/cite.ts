@@ -1,10 +1,11 @@
 import { realpathSync } from "node:fs";
 import { join } from "node:path";
-import type { Collection } from "../home/types.ts";
+import { documentCutting } from "../home/document-cutting.ts";
+import type { Collection, Home } from "../home/types.ts";
 import { passageText } from "../notes/passage-text.ts";
-import type { Cutting, PassageDraft } from "../notes/types.ts";
+import type { PassageDraft } from "../notes/types.ts";
 import { contentText } from "../store/documents.ts";
-import type { DocumentRow, Index } from "../store/types.ts";
+import type { Index } from "../store/types.ts";
 import { type FileState, fileState, passageNow } from "./fresh.ts";
 import { textScoreOf } from "./fuse.ts";
 import type { Ranked } from "./rank.ts";
@@ -13,9 +14,9 @@ import type { Hit, SearchRequest } from "./types.ts";
 
 export type CiteContext = {
   index: Index;
+  home: Home;
   request: SearchRequest;
   collections: Map<string, Collection>;
-  cuttingOf: (collection: Collection, path: string) => Cutting;
   /** The query's terms that a text holds, and what each is worth. */
   termsIn: (text: string) => string[];
   termWeight: (term: string) => number;
@@ -40,7 +41,7 @@ export function cite(rows: Iterable<Ranked>, limit: number, context: CiteContext
     const collection = context.collections.get(document.collection);
     if (!collection) continue;
     const file = known(files, document.id, () =>
-      fileState(document, collection, context.cuttingOf(collection, document.path)),
+      fileState(document, collection, documentCutting(context.home, collection, document.path)),
     );
     if (file.state === "gone" && !context.request.keepGone) {
       gone.add(`${collection.pathPrefix}${document.path}`);
@@ -79,7 +80,8 @@ function isNew(hit: Hit, collection: Collection, context: CiteContext, seen: Set
 function hitOf(row: Ranked, stored: string, now: PassageDraft[] | null, context: CiteContext): Hit | null {
   const { passage, document } = row;
   const text = passageText(stored, passage.pos, passage.length);
-  const shown = now === null ? { ...passage, text } : passageNow({ ...row, text, byName: row.nameTier > 0 }, now, context.termsIn);
+  const shown =
+    now === null ? { ...passage, text } : passageNow({ ...row, text, byName: row.nameTier > 0 }, now, context.termsIn);
   if (shown === null) return null;
   const { profile, explain } = context.request;
   const textKind = profile.fusion === "weighted" ? profile.textScore : "bm25";
@@ -112,7 +114,8 @@ function explanationOf(row: Ranked): NonNullable<Hit["explain"]> {
 function noticesOf(gone: Set<string>, outdated: Set<string>): string[] {
   const notices: string[] = [];
   if (gone.size > 0) notices.push(`Left out: ${listed(gone)}, gone since the last sync.`);
-  if (outdated.size > 0) notices.push(`Left out: ${listed(outdated)}, changed since the last sync and no longer matching.`);
+  if (outdated.size > 0)
+    notices.push(`Left out: ${listed(outdated)}, changed since the last sync and no longer matching.`);
   return notices;
 }
 

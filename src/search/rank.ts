@@ -108,11 +108,7 @@ function tiersOf(rows: Ranked[]): Ranked[][] {
 /** A hit of this share of the best one's merit counts as not relevant at all when relevance is weighed against diversity. */
 const IRRELEVANT_SHARE = 1 / 3;
 
-function diversityOf(
-  ranked: Ranked[],
-  profile: SearchProfile,
-  tokens: (row: Ranked) => string,
-): Diversity<Ranked> {
+function diversityOf(ranked: Ranked[], profile: SearchProfile, tokens: (row: Ranked) => string): Diversity<Ranked> {
   const best = ranked.reduce((most, row) => Math.max(most, row.merit), 0);
   const floor = best * IRRELEVANT_SHARE;
   return {

@@ -1,6 +1,5 @@
 import type { EmbeddingProvider } from "../embed/types.ts";
-import type { Collection } from "../home/types.ts";
-import type { Cutting } from "../notes/types.ts";
+import type { Collection, Home } from "../home/types.ts";
 import { documentsById, documentsIn } from "../store/documents.ts";
 import { documentFrequencies, tokensOf } from "../store/keyword.ts";
 import { passagesById, passagesOf } from "../store/passages.ts";
@@ -18,14 +17,8 @@ import { termFinder } from "./terms.ts";
 import type { SearchAnswer, SearchRequest } from "./types.ts";
 import { type VectorLeg, startVectorLeg } from "./vector.ts";
 
-/** What a search works with: an index, the home it belongs to, and a provider where there is one. */
-export type SearchEngine = {
-  index: Index;
-  collections: Collection[];
-  /** How the home cuts a document, for files that changed since the last sync. */
-  cuttingOf: (collection: Collection, path: string) => Cutting;
-  provider?: EmbeddingProvider | null;
-};
+/** What a search works with: a home, its index, and a provider where there is one. */
+export type SearchEngine = { home: Home; index: Index; provider?: EmbeddingProvider | null };
 
 /**
  * Answers a query: tokens, the legs, fusion, recency, importance, diversity, reranking, citation, as the request's profile says.
@@ -52,9 +45,9 @@ export async function search(engine: SearchEngine, request: SearchRequest): Prom
   const { termsIn, termWeight } = termFinder(parsed, (terms) => documentFrequencies(engine.index, terms));
   const { hits, notices } = cite(answered(rows, request, tokenReader(engine.index)), request.limit, {
     index: engine.index,
+    home: engine.home,
     request,
-    collections: collectionsByName(engine),
-    cuttingOf: engine.cuttingOf,
+    collections: collectionsByName(engine.home),
     termsIn,
     termWeight,
   });
@@ -85,8 +78,8 @@ function scopeOf(index: Index, request: SearchRequest): Scope {
   return documents.length === 0 ? { collections: [] } : { collections, documentIds: documents.map(({ id }) => id) };
 }
 
-function collectionsByName(engine: SearchEngine): Map<string, Collection> {
-  return new Map(engine.collections.map((collection) => [collection.name, collection]));
+function collectionsByName(home: Home): Map<string, Collection> {
+  return new Map(home.collections.map((collection) => [collection.name, collection]));
 }
 
 function rankedRows(
@@ -111,10 +104,13 @@ function rankedRows(
   }
   const fused = fuse(candidates, request.profile);
   const rows = {
-    passages: passagesById(index, fused.map((candidate) => candidate.passageId)),
+    passages: passagesById(
+      index,
+      fused.map((candidate) => candidate.passageId),
+    ),
     documents: documentsById(index, [...new Set(fused.map((candidate) => candidate.documentId))]),
   };
-  return weighed(fused, rows, request, collectionsByName(engine));
+  return weighed(fused, rows, request, collectionsByName(engine.home));
 }
 
 /** Gives the best candidate of each document that was asked for by name its tier; one without candidates adds its first passage. */

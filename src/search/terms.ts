@@ -9,10 +9,7 @@ export type TermFinder = {
 };
 
 /** Finds the terms of a query in texts, for snippets; frequencies are asked for only when a weight is. */
-export function termFinder(
-  parsed: ParsedQuery,
-  frequenciesOf: (terms: string[]) => Map<string, number>,
-): TermFinder {
+export function termFinder(parsed: ParsedQuery, frequenciesOf: (terms: string[]) => Map<string, number>): TermFinder {
   const whole = new Set(parsed.terms.filter((term) => !term.prefix).map((term) => term.term));
   const prefixes = parsed.terms.filter((term) => term.prefix).map((term) => term.term);
   let frequencies: Map<string, number> | undefined;

@@ -3,7 +3,7 @@ import type { EmbeddingProvider } from "../embed/types.ts";
 import type { MemqError } from "../errors.ts";
 import { cacheSpace, servingIdentity } from "../store/identity.ts";
 import type { Index, Scope, VectorCandidate, VectorIdentity } from "../store/types.ts";
-import { nearestPassages, passageCosines } from "../store/vectors.ts";
+import { cosinesOf, nearestPassages } from "../store/nearest.ts";
 import { embedQueryBy } from "./query-vector.ts";
 
 /** What the vector leg came to. */
@@ -63,7 +63,7 @@ async function vectorLeg(
   const { vector } = embedded;
   return {
     hits: nearestPassages(index, vector, scope),
-    cosines: (ids) => passageCosines(index, vector, ids),
+    cosines: (ids) => cosinesOf(index, vector, ids),
     degraded: false,
     notices: [],
   };
