@@ -9,6 +9,9 @@ const program = /^qmd(\.exe)?$/.test(basename(process.argv0)) ? "qmd" : "memq";
 if (argv.length === 1 && (argv[0] === "--version" || argv[0] === "-v")) {
   // Asked for often and by impatient clients: answered without loading anything else.
   writeOut(`${versionLine(program)}\n`);
+} else if (argv[0] === "__model-host" && argv[1] !== undefined) {
+  const { runModelHost } = await import("./llama/host.ts");
+  await runModelHost(argv[1]);
 } else {
   const { runCommandLine } = await import("./cli/run.ts");
   process.exitCode = await runCommandLine(argv, program);
