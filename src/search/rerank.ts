@@ -24,11 +24,12 @@ export async function reranked(query: string, hits: Hit[], rerank: Reranker, dea
   const texts = head.map((hit) => hit.text);
   const scores = await Promise.race([rerank(query, texts, signal).catch(() => null), late]);
   if (scores === null) return null;
-  const blended = head.map((hit, index) => {
+  const blended: Hit[] = [];
+  for (const [index, hit] of head.entries()) {
     const judged = scores[index] ?? 0;
     const share = retrievalShare(index + 1);
-    const score = share / (index + 1) + (1 - share) * judged;
-    return { ...hit, score, ...(hit.explain ? { explain: { ...hit.explain, rerank: judged } } : {}) };
-  });
+    const explain = hit.explain && { ...hit.explain, rerank: judged };
+    blended.push({ ...hit, score: share / (index + 1) + (1 - share) * judged, ...(explain ? { explain } : {}) });
+  }
   return [...blended.sort((a, b) => b.score - a.score), ...hits.slice(RERANKED)];
 }
