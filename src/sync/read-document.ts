@@ -52,14 +52,12 @@ async function textDocument(bytes: Uint8Array, file: ScannedFile, context: ReadC
   const hash = sha256(text);
   if (known?.hash === hash && !recut) return { kind: "same" };
   const { title, date, tags } = await source.facts();
-  const nameTokens = indexTokenString(`${title} ${file.path}`);
-  const keyOf =
-    home.kind === "qmd" ? (_: string, seq: number) => `${hash}_${seq}` : (textHash: string) => `${textHash}_0`;
-  const passages = cutPassages(text, cuttingOf(home, collection, file.path)).map((passage) => ({
-    ...toStore(passage, nameTokens, keyOf),
-    startLine: source.lineOf(passage.startLine),
-    endLine: source.lineOf(passage.endLine),
-  }));
+  const facts: PassageFacts = {
+    nameTokens: indexTokenString(`${title} ${file.path}`),
+    lineOf: source.lineOf,
+    keyOf: home.kind === "qmd" ? (_, seq) => `${hash}_${seq}` : (textHash) => `${textHash}_0`,
+  };
+  const passages = cutPassages(text, cuttingOf(home, collection, file.path)).map((passage) => toStore(passage, facts));
   const draft = draftOf(file, collection, { title, hash, text, date: date ?? null, tags, passages });
   return decoded.replaced
     ? { kind: "draft", draft, notice: "some of its bytes are not UTF-8 and were replaced" }
@@ -89,14 +87,23 @@ function cuttingOf(home: Home, { pathPrefix }: Collection, path: string): Cuttin
   return home.kind === "agent" && cutting.kind === "lines" && isCurated ? { ...cutting, kind: "entries" } : cutting;
 }
 
-function toStore(
-  passage: PassageDraft,
-  nameTokens: string,
-  keyOf: (textHash: string, seq: number) => string,
-): PassageToStore {
+type PassageFacts = {
+  nameTokens: string;
+  lineOf: (line: number) => number;
+  keyOf: (textHash: string, seq: number) => string;
+};
+
+function toStore(passage: PassageDraft, { nameTokens, lineOf, keyOf }: PassageFacts): PassageToStore {
   const textHash = sha256(passage.hashedText ?? passage.text);
-  const tokens = indexTokenString(passage.text);
-  return { ...passage, tokens, nameTokens, textHash, vectorKey: keyOf(textHash, passage.seq) };
+  return {
+    ...passage,
+    startLine: lineOf(passage.startLine),
+    endLine: lineOf(passage.endLine),
+    tokens: indexTokenString(passage.text),
+    nameTokens,
+    textHash,
+    vectorKey: keyOf(textHash, passage.seq),
+  };
 }
 
 /** A picture or sound: one passage that names it; its hash covers the label and the data. */
