@@ -65,7 +65,7 @@ async function textDocument(bytes: Uint8Array, file: ScannedFile, context: ReadC
 }
 
 /** What is indexed of a file: its text, or of a transcript what was said, whose lines stand elsewhere in the file. */
-type Source = { text: string; facts(): Promise<NoteFacts>; lineOf(line: number): number };
+type Source = { text: string; facts: () => Promise<NoteFacts>; lineOf: (line: number) => number };
 
 async function sourceOf(text: string, path: string, { source }: Collection): Promise<Source> {
   if (source !== "sessions") return { text, facts: () => noteFacts(text, path), lineOf: (line) => line };
