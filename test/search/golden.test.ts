@@ -19,13 +19,15 @@ type Row = {
 };
 type Recorded = { query: string; at: number; rows: Row[]; decayed?: boolean };
 
-function json<T>(...path: string[]): T {
-  return JSON.parse(readFileSync(join(golden ?? "", ...path), "utf8")) as T;
+function json(...path: string[]): unknown {
+  return JSON.parse(readFileSync(join(golden ?? "", ...path), "utf8"));
 }
 
 /** The recorded workspace with its extra path, every file as old as it was in the recording. */
 function recordedNotes(folder: string): Notes {
-  const times = new Map(json<{ path: string; mtime: number }[]>(folder, "sources.json").map((s) => [s.path, s.mtime]));
+  const times = new Map(
+    (json(folder, "sources.json") as { path: string; mtime: number }[]).map((s) => [s.path, s.mtime]),
+  );
   const notes: Notes = {};
   for (const [root, prefix] of [
     ["ws", ""],
@@ -50,11 +52,11 @@ function recordedHome(folder: string, hybrid: JsonObject): Promise<TestHome> {
 }
 
 function recordedAnswers(folder: string, sub: string, nameOf: (n: string) => string): Recorded[] {
-  const queries = json<{ n: string; query: string; startMs: number }[]>(folder, sub, "index.json");
+  const queries = json(folder, sub, "index.json") as { n: string; query: string; startMs: number }[];
   return queries.map(({ n, query, startMs }) => ({
     query,
     at: startMs,
-    rows: json<{ results: Row[] }>(folder, sub, nameOf(n)).results,
+    rows: (json(folder, sub, nameOf(n)) as { results: Row[] }).results,
   }));
 }
 
@@ -84,7 +86,7 @@ async function compare(
       const name = anyQuery in leftOut ? anyQuery : `${answer.query} | ${placeOf(row)}`;
       reasons.delete(name);
       const hit = ours.get(placeOf(row));
-      if (leftOut[name] === anyWord && answer.decayed !== true) {
+      if (leftOut[name] === anyWord && !answer.decayed) {
         // Without a text score theirs is the vector's share alone.
         expect(Math.abs(hit!.vectorScore! - row.score / 0.7)).toBeLessThan(0.0001);
       }
@@ -143,7 +145,7 @@ describeGolden("answers recorded of OpenClaw", () => {
   test("2026.3.13, MMR and decay on: the decayed score", async () => {
     const folder = "openclaw-2026.3.13-decay-mmr";
     const home = await opened(folder, { temporalDecay: { enabled: true }, mmr: { enabled: true } });
-    const answers = answersOf(folder).map((answer) => ({ ...answer, decayed: true }));
+    const answers = answersOf(folder, true);
     await compare(home, answers, leftOut2026_3, (row, hit) => {
       expect(Math.abs(hit.score - row.score)).toBeLessThan(0.02);
     });
@@ -173,8 +175,9 @@ describeGolden("answers recorded of OpenClaw", () => {
 });
 
 /** The recorded answers, with the one that asked for every row. */
-function answersOf(folder: string): Recorded[] {
+function answersOf(folder: string, decayed = false): Recorded[] {
   const answers = recordedAnswers(folder, "mgr-out", (n) => `${n}.json`);
-  const all = json<{ query: string; results: Row[] }>(folder, "mgr-out", "ms0.json");
-  return [...answers, { query: all.query, at: answers[0]!.at, rows: all.results }];
+  const all = json(folder, "mgr-out", "ms0.json") as { query: string; results: Row[] };
+  answers.push({ query: all.query, at: answers[0]!.at, rows: all.results });
+  return answers.map(({ query, at, rows }) => ({ query, at, rows, decayed }));
 }
