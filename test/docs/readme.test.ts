@@ -12,13 +12,17 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 cpSync(join(root, "test/fixtures/sample"), join(folder, "sample"), { recursive: true });
 // `memq` on the PATH: the built executable, or the source where nothing is built yet.
 const built = join(root, "dist/memq");
-const command = existsSync(built) ? `exec "${built}" "$@"` : `exec "${process.execPath}" "${join(root, "src/main.ts")}" "$@"`;
+const command = existsSync(built)
+  ? `exec "${built}" "$@"`
+  : `exec "${process.execPath}" "${join(root, "src/main.ts")}" "$@"`;
 writeFileSync(join(folder, "memq"), `#!/bin/sh\n${command}\n`);
 chmodSync(join(folder, "memq"), 0o755);
 const env = { HOME: join(folder, "home"), PATH: `${folder}:/usr/bin:/bin` };
 
 function blocks(language: string): string[] {
-  return [...readme.matchAll(new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\`$`, "gm"))].map((match) => match[1] ?? "");
+  return [...readme.matchAll(new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\`$`, "gm"))].map(
+    (match) => match[1] ?? "",
+  );
 }
 
 describe("consoles of the README", () => {
@@ -28,9 +32,17 @@ describe("consoles of the README", () => {
       for (const part of commands) {
         const [line = "", ...expected] = part.split("\n");
         const child = Bun.spawn(["sh", "-c", line], { cwd: folder, env, stdout: "pipe", stderr: "pipe" });
-        const [stdout, stderr] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
+        const [stdout, stderr] = await Promise.all([
+          new Response(child.stdout).text(),
+          new Response(child.stderr).text(),
+        ]);
         expect(await child.exited, `${line}\n${stderr}`).toBe(0);
-        const pattern = expected.join("\n").trimEnd().split("…").map((text) => RegExp.escape(text)).join("[^\n]*?");
+        const pattern = expected
+          .join("\n")
+          .trimEnd()
+          .split("…")
+          .map((text) => RegExp.escape(text))
+          .join("[^\n]*?");
         expect(stdout.trimEnd()).toMatch(new RegExp(`^${pattern}$`));
       }
     });
@@ -40,7 +52,13 @@ describe("consoles of the README", () => {
 describe("exchanges of the README", () => {
   for (const block of blocks("jsonrpc")) {
     test("are what the program says", async () => {
-      const child = Bun.spawn(["sh", "-c", "memq rpc"], { cwd: folder, env, stdin: "pipe", stdout: "pipe", stderr: "pipe" });
+      const child = Bun.spawn(["sh", "-c", "memq rpc"], {
+        cwd: folder,
+        env,
+        stdin: "pipe",
+        stdout: "pipe",
+        stderr: "pipe",
+      });
       const reader = child.stdout.getReader();
       const decoder = new TextDecoder();
       let buffer = "";
