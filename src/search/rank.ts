@@ -105,15 +105,12 @@ function tiersOf(rows: Ranked[]): Ranked[][] {
   return tiers;
 }
 
-/** A hit of this share of the best one's merit counts as not relevant at all when relevance is weighed against diversity. */
-const IRRELEVANT_SHARE = 1 / 3;
-
+/** Relevance for diversity is merit as a share of the best one's: it depends on no other row, and stays what fusion made it. */
 function diversityOf(ranked: Ranked[], profile: SearchProfile, tokens: (row: Ranked) => string): Diversity<Ranked> {
   const best = ranked.reduce((most, row) => Math.max(most, row.merit), 0);
-  const floor = best * IRRELEVANT_SHARE;
   return {
     lambda: profile.mmr.lambda,
-    relevance: (row) => (best > 0 ? Math.max(0, (row.merit - floor) / (best - floor)) : 1),
+    relevance: (row) => (best > 0 ? Math.max(0, row.merit / best) : 1),
     tokens,
   };
 }
