@@ -77,8 +77,9 @@ export const METHODS: Readonly<Record<string, Method>> = {
       clientInfo: v.optional(object()),
       watch: v.optional(flag(), true),
     }),
-    async ({ watch, clientInfo: _, config, ...place }, session) => {
-      const engine = await session.open({ ...place, config: config as JsonObject | undefined }, { watch });
+    async ({ watch, agentId, workspace, stateDir, configPath, config }, session) => {
+      const place = { agentId, workspace, stateDir, configPath, config: config as JsonObject | undefined };
+      const engine = await session.open(place, { watch });
       return {
         protocolVersion: 1,
         serverInfo: { name: "memq", version: VERSION },

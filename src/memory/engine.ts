@@ -1,12 +1,17 @@
 import { existsSync, statSync } from "node:fs";
-import { messageOf } from "../errors.ts";
+import { MemqError, messageOf } from "../errors.ts";
 import type { AgentHome } from "../home/agent-home.ts";
-import { documentCounts } from "../store/documents.ts";
+import type { Collection } from "../home/types.ts";
+import { documentCounts, findDocument } from "../store/documents.ts";
 import { openIndex } from "../store/open.ts";
 import type { Index } from "../store/types.ts";
-import { isSyncing, startSync } from "../sync/client.ts";
+import { isSyncing } from "../sync/client.ts";
+import type { FreshnessOptions } from "../sync/freshness.ts";
+import { keepFresh } from "../sync/freshness.ts";
 import type { SyncProgress, SyncReport } from "../sync/report.ts";
+import { syncIndex } from "../sync/sync.ts";
 import { byDeadline } from "./deadline.ts";
+import type { TranscriptDeltas } from "./deltas.ts";
 import type { GetAnswer, GetRequest } from "./get.ts";
 import { readNote } from "./get.ts";
 import type { MemorySearchAnswer, MemorySearchRequest, OpenedForSearch, SearchContext } from "./search.ts";
@@ -26,6 +31,8 @@ export type EngineOptions = {
   log: (sentence: string) => void;
 };
 
+export type IndexOptions = { force?: boolean; onProgress?: (progress: SyncProgress) => void };
+
 export type IndexAnswer = Change & { files: number; passages: number; embedded: number; ms: number };
 
 /** Everything that serves one agent's memory. */
@@ -35,13 +42,14 @@ export type MemoryEngine = {
   search(request: MemorySearchRequest): Promise<MemorySearchAnswer>;
   get(request: GetRequest): GetAnswer;
   /** Syncs, or joins the sync that is running; rejects with what made it impossible. */
-  index(options: { force: boolean; onProgress?: (progress: SyncProgress) => void }): Promise<SyncReport>;
+  index(options: IndexOptions): Promise<SyncReport>;
   status(options: { deep: boolean }): Promise<MemoryStatus>;
   /** Whether the index holds no document yet. */
   isEmpty(): boolean;
   /** The index, open for reading; it is the engine that closes it. */
   readIndex(): Index;
   sessionStarted(): void;
+  /** A transcript (absolute path) has grown. */
   sessionUpdated(sessionFile?: string): void;
   close(): Promise<void>;
 };
@@ -49,8 +57,6 @@ export type MemoryEngine = {
 const SEARCH_DEADLINE_MS = 15_000;
 /** A provider that could not be set up is tried again after this time. */
 const PROVIDER_RETRY_MS = 60_000;
-/** Without watching, a search looks for changed files at most this often. */
-const SYNC_ON_SEARCH_MS = 5000;
 
 /** What a caller of `memory.index` is told of a sync. */
 export function indexAnswer(report: SyncReport): IndexAnswer {
@@ -61,15 +67,16 @@ export function indexAnswer(report: SyncReport): IndexAnswer {
 /** Serves an agent's memory; a live one begins a first sync at once. */
 export function openMemoryEngine(agent: AgentHome, options: EngineOptions): MemoryEngine {
   const { home, memory } = agent;
-  const closing = new AbortController();
+  const { log } = options;
   const reader = indexReader(home.indexPath);
   const provider = providerOpener(agent);
   const syncs: SyncState = { last: null, error: null, endedAt: 0 };
-  let wrote: Promise<void> | null = null;
+  const freshness = options.live && memory.enabled ? keepFresh(home, freshnessOptions(agent, reader, options)) : null;
+  const isEmpty = (): boolean => documentCounts(reader.current()).every(({ count }) => count === 0);
 
-  async function sync(wanted: { force: boolean; onProgress?: (progress: SyncProgress) => void }): Promise<SyncReport> {
+  async function index(wanted: IndexOptions): Promise<SyncReport> {
     try {
-      syncs.last = await startSync(home, { ...wanted, signal: closing.signal });
+      syncs.last = await (freshness === null ? syncIndex(home, wanted) : freshness.sync(wanted));
       syncs.error = null;
       return syncs.last;
     } catch (error) {
@@ -81,33 +88,28 @@ export function openMemoryEngine(agent: AgentHome, options: EngineOptions): Memo
   }
 
   /** Resolves as soon as the notes are written: embedding them may take much longer, and keywords find them already. */
-  function syncInBackground(): Promise<void> {
+  function firstSync(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
-    sync({ force: false, onProgress: ({ phase }) => phase === "embed" && resolve() }).then(
-      (report) => {
+    void (async () => {
+      try {
+        reportSync(await index({ onProgress: ({ phase }) => phase === "embed" && resolve() }), options);
+      } catch (error) {
+        if (!(error instanceof MemqError && error.code === "SYNC_CANCELLED"))
+          log(`The first sync failed: ${messageOf(error)}`);
+      } finally {
         resolve();
-        reportSync(report, options);
-      },
-      (error: unknown) => {
-        resolve();
-        if (!closing.signal.aborted) options.log(`The index could not be brought up to date: ${messageOf(error)}`);
-      },
-    );
+      }
+    })();
     return promise;
   }
 
-  function keepUpToDate(): void {
-    if (options.live && memory.enabled && !closing.signal.aborted && !isSyncing(home.indexPath))
-      void syncInBackground();
-  }
-
-  const isEmpty = (): boolean => documentCounts(reader.current()).every(({ count }) => count === 0);
+  const written = freshness === null ? null : firstSync();
 
   /** What is left out because nothing is indexed yet at the deadline. Any other search never waits. */
   async function waitForFirstSync(deadline: number): Promise<SearchContext["degraded"]> {
-    if (!options.live || wrote === null || syncs.endedAt > 0 || !isEmpty()) return [];
+    if (written === null || syncs.endedAt > 0 || !isEmpty()) return [];
     const inTime = await byDeadline(
-      wrote.then(() => true),
+      written.then(() => true),
       deadline,
       false,
     );
@@ -117,33 +119,27 @@ export function openMemoryEngine(agent: AgentHome, options: EngineOptions): Memo
   async function search(request: MemorySearchRequest): Promise<MemorySearchAnswer> {
     const early = answerWithoutIndex(agent, request);
     if (early !== null) {
-      if ("denied" in early) options.log(early.reason);
+      if ("denied" in early) log(early.reason);
       return early;
     }
     const deadline = Date.now() + (request.deadlineMs ?? SEARCH_DEADLINE_MS);
     const degraded = await waitForFirstSync(deadline);
     const opened = await provider.by(deadline);
-    const answer = await searchMemory({ agent, index: reader.current(), opened, degraded, deadline }, request);
-    const outdated = "warning" in answer || Date.now() - syncs.endedAt > SYNC_ON_SEARCH_MS;
-    if (memory.sync.onSearch && outdated) keepUpToDate();
+    const context = { agent, index: reader.current(), opened, degraded, deadline };
+    const { answer, stale } = await searchMemory(context, request);
+    if (stale) freshness?.outdated();
+    else freshness?.searched();
     return answer;
-  }
-
-  if (options.live && memory.enabled) {
-    wrote = syncInBackground();
-    if (memory.sync.intervalMinutes > 0) {
-      const timer = setInterval(keepUpToDate, memory.sync.intervalMinutes * 60_000);
-      timer.unref();
-      closing.signal.addEventListener("abort", () => clearInterval(timer));
-    }
   }
 
   return {
     agent,
-    watching: false,
+    get watching() {
+      return freshness?.watching ?? false;
+    },
     search,
     get: (request) => readNote(home, request, memory.limits.getChars),
-    index: sync,
+    index,
     async status({ deep }) {
       const { memoryStatus } = await import("./status.ts");
       return memoryStatus({
@@ -156,16 +152,37 @@ export function openMemoryEngine(agent: AgentHome, options: EngineOptions): Memo
     },
     isEmpty,
     readIndex: () => reader.current(),
-    sessionStarted: () => void (memory.sync.onSessionStart && keepUpToDate()),
-    sessionUpdated: () => void (memory.sessions.indexed && keepUpToDate()),
+    sessionStarted: () => freshness?.sessionStarted(),
+    sessionUpdated: (sessionFile) => sessionFile !== undefined && freshness?.transcriptChanged(sessionFile),
     async close() {
-      closing.abort();
+      freshness?.close();
       await provider.close();
-      // The Worker lets go of its lock before the process ends.
+      // A sync lets go of its lock before the process ends.
       while (isSyncing(home.indexPath)) await Bun.sleep(5);
       reader.close();
     },
   };
+}
+
+function freshnessOptions(agent: AgentHome, reader: IndexReader, options: EngineOptions): FreshnessOptions {
+  const { memory, home } = agent;
+  let deltas: TranscriptDeltas | null = null;
+  return {
+    settings: { ...memory.sync, watch: memory.sync.watch && options.watch },
+    onReport: (report) => reportSync(report, options),
+    onWarning: options.log,
+    async transcriptDue(path) {
+      const { transcriptDeltas } = await import("./deltas.ts");
+      deltas ??= transcriptDeltas(memory.sessions);
+      return deltas.grown(path, indexedSize(path, home.collections, reader.current()));
+    },
+  };
+}
+
+/** Bytes of a transcript that the index holds. */
+function indexedSize(path: string, collections: readonly Collection[], index: Index): number {
+  const owner = collections.find(({ source, root }) => source === "sessions" && path.startsWith(`${root}/`));
+  return owner === undefined ? 0 : (findDocument(index, owner.name, path.slice(owner.root.length + 1))?.size ?? 0);
 }
 
 /** What became of the syncs of this process. */
@@ -178,8 +195,10 @@ function reportSync(report: SyncReport, { onChanged, log }: EngineOptions): void
   if (added + changed + removed > 0) onChanged?.({ added, changed, removed });
 }
 
+type IndexReader = { current(): Index; close(): void };
+
 /** Keeps the index open for reading, and opens it again when a writer made, migrated or replaced the file. */
-function indexReader(path: string): { current(): Index; close(): void } {
+function indexReader(path: string): IndexReader {
   let index: Index | null = null;
   let inode = 0;
   return {

@@ -88,22 +88,28 @@ export function answerWithoutIndex(agent: AgentHome, request: MemorySearchReques
   return null;
 }
 
-/** Searches an agent's memory; failures of a provider and denials are answers, a `since` that is no date throws `BAD_TIME`. */
-export async function searchMemory(context: SearchContext, request: MemorySearchRequest): Promise<MemorySearchAnswer> {
+/**
+ * Searches an agent's memory, and tells whether it met files that changed since the last sync. Failures of a provider are answers;
+ * a `since` that is no date throws `BAD_TIME`.
+ */
+export async function searchMemory(
+  context: SearchContext,
+  request: MemorySearchRequest,
+): Promise<{ answer: MemorySearchAnswer; stale: boolean }> {
   const { agent, opened, index } = context;
   const { home } = agent;
   const missing = opened.provider === undefined && opened.reason !== undefined;
   if (missing && opened.explicit && home.embedding.onFailure !== "keyword")
-    return providerUnavailable(opened.reason ?? "");
+    return { answer: providerUnavailable(opened.reason ?? ""), stale: false };
 
   const startedAt = performance.now();
   const provider = opened.provider ?? null;
-  const answer = await search({ home, index, provider }, searchRequest(context, request));
-  const failure = answer.providerFailure;
+  const found = await search({ home, index, provider }, searchRequest(context, request));
+  const failure = found.providerFailure;
   if (failure !== undefined && provider !== null && failureMakesUnavailable(home.embedding, provider)) {
-    return providerUnavailable(failure.message);
+    return { answer: providerUnavailable(failure.message), stale: found.stale };
   }
-  return foundAnswer(context, request, answer, performance.now() - startedAt);
+  return { answer: foundAnswer(context, request, found, performance.now() - startedAt), stale: found.stale };
 }
 
 function searchRequest({ agent, deadline }: SearchContext, request: MemorySearchRequest): SearchRequest {

@@ -73,7 +73,7 @@ export function openMemoryService(
     },
     async close() {
       const opened = await Promise.allSettled([own, ...others.values()]);
-      await Promise.all(opened.map((one) => (one.status === "fulfilled" ? one.value?.close() : undefined)));
+      await Promise.all(opened.map(async (one) => one.status === "fulfilled" && one.value?.close()));
     },
   };
 }

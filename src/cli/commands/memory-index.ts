@@ -7,24 +7,42 @@ import type { Invocation } from "../parse.ts";
 import { flag } from "../parse.ts";
 import { withEngine } from "./memory-engine.ts";
 
-/** `memq memory index`. */
-export function run(invocation: Invocation): Promise<number | void> {
-  return withEngine(invocation, async (engine) => {
+/** `memq memory index`; with `--watch` it stays until it is interrupted. */
+export function run(invocation: Invocation): Promise<number> {
+  const watch = flag(invocation, "watch");
+  const work = async (engine: MemoryEngine): Promise<number> => {
     const { memory, home } = engine.agent;
-    if (!memory.enabled)
+    if (!memory.enabled) {
       throw new MemqError("MEMORY_DISABLED", "Memory search disabled.", { hint: memory.disabledReason ?? "" });
+    }
     if (flag(invocation, "verbose")) describe(engine);
     const report = await indexWithProgress(engine, flag(invocation, "force"));
-    if (flag(invocation, "json")) writeJson(indexAnswer(report));
-    else {
-      const { files, passages, added, changed, removed, embedded } = report;
-      writeOut(`Memory index updated (${memory.agentId}): ${files} files, ${passages} passages indexed.\n`);
-      writeOut(
-        `${added} added, ${changed} changed, ${removed} removed, ${embedded} embedded in ${seconds(report.ms)}.\n`,
-      );
-    }
-    if (report.embedding.state === "failed" && home.embedding.explicit) return 1;
-  });
+    print(report, memory.agentId, flag(invocation, "json"));
+    if (watch) await interrupted(engine);
+    // The notes are indexed and can be found by keyword, but not as configured.
+    return report.embedding.state === "failed" && home.embedding.explicit ? 1 : 0;
+  };
+  return withEngine(invocation, work, { live: watch });
+}
+
+function print(report: SyncReport, agentId: string, json: boolean): void {
+  if (json) return writeJson(indexAnswer(report));
+  const { files, passages, added, changed, removed, embedded, ms } = report;
+  writeOut(`Memory index updated (${agentId}): ${files} files, ${passages} passages indexed.\n`);
+  writeOut(
+    `${added} added, ${changed} changed, ${removed} removed, ${embedded} embedded in ${(ms / 1000).toFixed(1)} s.\n`,
+  );
+}
+
+async function interrupted(engine: MemoryEngine): Promise<void> {
+  notice(
+    engine.watching ? "Watching for changes; interrupt to end." : "Looking for changes now and then; interrupt to end.",
+  );
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const alive = setInterval(() => {}, 60_000);
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, resolve);
+  await promise;
+  clearInterval(alive);
 }
 
 /** Syncs with a progress line on a terminal, and says on stderr what was left out. */
@@ -59,8 +77,4 @@ function describe({ agent: { home } }: MemoryEngine): void {
   );
   for (const { source, root, patterns } of home.collections) notice(`${source}: ${root} (${patterns.join(", ")})`);
   notice(`Index: ${home.indexPath}`);
-}
-
-function seconds(ms: number): string {
-  return `${(ms / 1000).toFixed(1)} s`;
 }
