@@ -1,3 +1,18 @@
 #!/usr/bin/env bun
-process.stderr.write("memq: nothing here yet\n");
-process.exitCode = 1;
+import { basename } from "node:path";
+import { writeOut } from "./cli/output.ts";
+import { versionLine } from "./version.ts";
+
+const argv = process.argv.slice(2);
+const program = /^qmd(\.exe)?$/.test(basename(process.argv0)) ? "qmd" : "memq";
+
+if (argv.length === 1 && (argv[0] === "--version" || argv[0] === "-v")) {
+  // Asked for often and by impatient clients: answered without loading anything else.
+  writeOut(`${versionLine(program)}\n`);
+} else if (argv[0] === "__model-host" && argv[1] !== undefined) {
+  const { runModelHost } = await import("./llama/host.ts");
+  await runModelHost(argv[1]);
+} else {
+  const { runCommandLine } = await import("./cli/run.ts");
+  process.exitCode = await runCommandLine(argv, program);
+}

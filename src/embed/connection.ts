@@ -97,7 +97,7 @@ export function missingKey(needs: Pick<ConnectionNeeds, "id" | "agentDir">): Emb
   });
 }
 
-function foreignDestination(id: string, baseUrl: string): EmbedError {
+export function foreignDestination(id: string, baseUrl: string): EmbedError {
   return new EmbedError(
     "fatal",
     `${id} embedding credentials are not configured for ${baseUrl}. Set memory.search.remote.apiKey or an Authorization header for this destination.`,

@@ -36,12 +36,22 @@ export type OpenedProvider = {
 const PROVIDERS: Record<string, () => Promise<{ makeProtocol: MakeProtocol }>> = {
   openai: () => import("./openai.ts"),
   "openai-compatible": () => import("./openai-compatible.ts"),
+  gemini: () => import("./gemini.ts"),
+  voyage: () => import("./voyage.ts"),
+  mistral: () => import("./mistral.ts"),
+  deepinfra: () => import("./deepinfra.ts"),
+  "github-copilot": () => import("./github-copilot.ts"),
+  bedrock: () => import("./bedrock.ts"),
+  ollama: () => import("./ollama.ts"),
+  lmstudio: () => import("./lmstudio.ts"),
 };
 
 /** Which of them serves a custom `models.providers` entry, by the entry's `api`. */
 const ADAPTERS: Record<string, string> = {
   "openai-completions": "openai-compatible",
   "openai-responses": "openai-compatible",
+  "google-generative-ai": "gemini",
+  "bedrock-converse-stream": "bedrock",
 };
 
 /** Tried in this order when no provider is named; each needs its key. */

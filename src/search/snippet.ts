@@ -17,7 +17,8 @@ export function snippetOf(
   termsIn: (text: string) => string[],
   weight: (term: string) => number = () => 1,
 ): Snippet {
-  if (passage.text.length <= maxChars) return { ...passage };
+  const { text: whole, startLine, endLine } = passage;
+  if (whole.length <= maxChars) return { text: whole, startLine, endLine };
   const units = unitsOf(passage.text, passage.startLine, maxChars, termsIn);
   const { from, to } = bestRun(units, maxChars, weight);
   let text = "";

@@ -1,3 +1,4 @@
+import type { Database } from "bun:sqlite";
 import type { PassageDraft } from "../notes/types.ts";
 
 /** One file as the index knows it. */
@@ -72,4 +73,83 @@ export type VectorIdentity = {
   cutting: string;
   /** Six hex digits that stand for all of the above in `content_vectors.embed_fingerprint`; qmd's own for its models. */
   fingerprint: string;
+};
+
+/** An open index; what `openIndex` returns and every function of the store takes first. */
+export type Index = {
+  readonly db: Database;
+  readonly path: string;
+  readonly mode: "read" | "write";
+  /**
+   * `ready`; `unprepared` when memq has not written to the file yet (qmd or OpenClaw made it): documents are found, passages
+   * are not; `missing` or `damaged`: answers as an empty index. A reader reopens after the next update.
+   */
+  readonly state: "ready" | "unprepared" | "missing" | "damaged";
+  /** Sentences for people: what was set aside, and why. */
+  readonly warnings: string[];
+  /** How vectors are searched; null until vectors were needed. */
+  engine: "vec0" | "packed" | null;
+  /** In-memory codes of a process that stays alive; see `keepVectorCodes`. */
+  codes: VectorCodes | null;
+  close(): void;
+};
+
+/** What a search is confined to: collections by name, and if given, documents by id. No collection means nothing. */
+export type Scope = {
+  collections: readonly string[];
+  documentIds?: readonly number[];
+};
+
+/** Consecutive index tokens; with `prefix` the last one may go on. */
+export type KeywordPhrase = { tokens: readonly string[]; prefix?: boolean };
+
+/** What a passage must hold to be a keyword candidate: one of `any` (if there are some), each of `all`, none of `none`. */
+export type KeywordMatch = {
+  any: readonly KeywordPhrase[];
+  all?: readonly KeywordPhrase[];
+  none?: readonly KeywordPhrase[];
+};
+
+export type KeywordCandidate = {
+  passageId: number;
+  documentId: number;
+  /** FTS5's BM25, lower is better, always negative. */
+  rank: number;
+  /** Index tokens joined by blanks. */
+  body: string;
+  name: string;
+};
+
+export type VectorCandidate = {
+  passageId: number;
+  documentId: number;
+  vectorKey: string;
+  /** Cosine with the query, −1 to 1. */
+  cosine: number;
+};
+
+/** A passage that has no vector yet in the wanted identity. */
+export type MissingVector = {
+  passageId: number;
+  documentId: number;
+  seq: number;
+  pos: number;
+  length: number;
+  textHash: string;
+  vectorKey: string;
+  /** Hash of the document: its text is `contentText(index, documentHash)`. */
+  documentHash: string;
+};
+
+/** A new vector, ready to be stored. */
+export type VectorToStore = { vectorKey: string; textHash: string; vector: Float32Array };
+
+/** The best candidates of a query by one-bit codes, for exact scoring; see `vector-codes.ts`. */
+export type VectorCodes = {
+  /** Passages in scope whose codes are closest to the query's, closest first, about `count` of them. */
+  closest(
+    query: Float32Array,
+    scope: Scope,
+    count: number,
+  ): { passageId: number; documentId: number; vectorKey: string }[];
 };

@@ -1,0 +1,49 @@
+// Measures the compiled executable: bun scripts/bench.ts [--only start,responsive,…] [--rounds N] [--json FILE]
+// Every figure with a goal stands beside what it is measured against in the same run; a missed goal is printed as missed.
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { benchResponsive } from "./bench/responsive.ts";
+import { benchStart } from "./bench/start.ts";
+import { type Figure, figureLine } from "./bench/timing.ts";
+
+const { values } = parseArgs({
+  options: {
+    only: { type: "string" },
+    rounds: { type: "string", default: "15" },
+    memq: { type: "string", default: resolve(import.meta.dir, "../dist/memq") },
+    json: { type: "string" },
+  },
+});
+const memq = resolve(values.memq);
+if (!existsSync(memq)) {
+  process.stderr.write(`bench: ${memq} is missing. Run 'bun run build' first.\n`);
+  process.exit(1);
+}
+const rounds = Number(values.rounds);
+const parts: Record<string, (folder: string) => Promise<Figure[]>> = {
+  start: (folder) => benchStart(memq, folder, rounds),
+  responsive: (folder) => benchResponsive(memq, folder),
+};
+const wanted = values.only?.split(",") ?? Object.keys(parts);
+const unknown = wanted.find((name) => !(name in parts));
+if (unknown !== undefined) {
+  process.stderr.write(`bench: no part is called '${unknown}'. Parts: ${Object.keys(parts).join(", ")}.\n`);
+  process.exit(2);
+}
+
+const figures: Figure[] = [];
+for (const name of wanted) {
+  const folder = mkdtempSync(join(tmpdir(), `memq-bench-${name}-`));
+  try {
+    process.stdout.write(`\n${name}\n`);
+    for (const figure of (await parts[name]?.(folder)) ?? []) {
+      figures.push(figure);
+      process.stdout.write(`${figureLine(figure)}\n`);
+    }
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify(figures, null, 2)}\n`);

@@ -1,0 +1,133 @@
+/** One option as argv, help, completions and the man page know it. */
+export type Option = {
+  /** One letter, written with one dash. */
+  short?: string;
+  /** Placeholder of its value in help; without it the option takes none. */
+  value?: string;
+  /** Values that completions offer. */
+  choices?: readonly string[];
+  /** May be given several times. */
+  multiple?: boolean;
+  description: string;
+};
+
+const EVERYWHERE = {
+  help: { short: "h", description: "Show help" },
+  version: { short: "v", description: "Show the version" },
+  json: { description: "Print JSON" },
+} as const satisfies Record<string, Option>;
+
+/** Options of memq's own commands; each command accepts those it lists. */
+export const MEMQ_OPTIONS = {
+  ...EVERYWHERE,
+  agent: { value: "ID", description: "Agent whose memory is meant (default: the configured default agent, or main)" },
+  workspace: { value: "DIR", description: "Workspace folder, instead of the configured one" },
+  "state-dir": {
+    value: "DIR",
+    description: "State folder with openclaw.json (default: $OPENCLAW_STATE_DIR, ~/.openclaw)",
+  },
+  config: {
+    value: "FILE",
+    description: "Configuration file (default: $OPENCLAW_CONFIG_PATH, openclaw.json of the state folder)",
+  },
+  verbose: { description: "Say more on stderr" },
+  query: { value: "TEXT", description: "The query, instead of the argument" },
+  "max-results": { value: "N", description: "Most results to print, 1 to 200" },
+  "min-score": { value: "F", description: "Least score, 0 to 1; nothing below it is printed" },
+  corpus: {
+    value: "NAME",
+    choices: ["memory", "sessions", "all"],
+    description: "What to search: memory, sessions or all",
+  },
+  "session-key": { value: "KEY", description: "Session that asks; decides scope and what may be shown" },
+  "chat-type": {
+    value: "TYPE",
+    choices: ["direct", "group", "channel"],
+    description: "Kind of chat that asks, instead of the one in the session key",
+  },
+  since: { value: "DATE", description: "Only notes from then on: a date, a time stamp, or 7d, 2w, 3m" },
+  until: { value: "DATE", description: "Only notes up to then" },
+  tag: { value: "TAG", multiple: true, description: "Only notes with this front matter tag (repeat for several)" },
+  deadline: { value: "MS", description: "Answer within so many milliseconds, with what is found by then" },
+  explain: { description: "Show what each score is made of" },
+  watch: { description: "Stay and keep the index up to date" },
+  force: { short: "f", description: "Read and cut everything again" },
+  from: { value: "N", description: "First line" },
+  lines: { value: "N", description: "Number of lines" },
+  deep: { description: "Also try the embedding provider and the vector search" },
+  index: { description: "Bring the index up to date first" },
+} as const satisfies Record<string, Option>;
+
+/** qmd's options, all of them accepted on all of its commands, as qmd does; a command's help shows those that mean something to it. */
+export const QMD_OPTIONS = {
+  ...EVERYWHERE,
+  index: { value: "NAME", description: "Use a named index" },
+  collection: {
+    short: "c",
+    value: "NAME",
+    multiple: true,
+    description: "Filter by one or more collections (repeat -c)",
+  },
+  n: { short: "n", value: "NUM", description: "Most results (default: 5, or 20 for --json and --files)" },
+  "min-score": { value: "F", description: "Least score, 0 to 1" },
+  all: { description: "Every match" },
+  full: { description: "Whole documents instead of snippets" },
+  format: {
+    value: "KIND",
+    choices: ["cli", "json", "csv", "md", "xml", "files"],
+    description: "Output format: cli, json, csv, md, xml or files",
+  },
+  csv: { description: "Print CSV" },
+  md: { description: "Print Markdown" },
+  xml: { description: "Print XML" },
+  files: { description: "Print docid, score and file per line" },
+  explain: { description: "Show what each score is made of" },
+  "line-numbers": { description: "Number the lines" },
+  "no-line-numbers": { description: "Do not number the lines" },
+  "full-path": { description: "Print paths on disk instead of qmd:// names" },
+  "candidate-limit": { short: "C", value: "N", description: "Candidates that are reranked (default: 40)" },
+  "no-rerank": { description: "Leave out reranking" },
+  "no-gpu": { description: "Run models on the CPU" },
+  intent: { value: "TEXT", description: "What the question is about, to tell like passages apart" },
+  "chunk-strategy": { value: "NAME", choices: ["auto", "regex"], description: "How documents are cut: regex or auto" },
+  fusion: {
+    value: "RULE",
+    choices: ["relative", "weighted", "rrf"],
+    description: "How lists are fused: relative, weighted or rrf",
+  },
+  deadline: { value: "MS", description: "Answer within so many milliseconds, with what is found by then" },
+  since: { value: "DATE", description: "Only notes from then on: a date, a time stamp, or 7d, 2w, 3m" },
+  until: { value: "DATE", description: "Only notes up to then" },
+  tag: { value: "TAG", multiple: true, description: "Only notes with this front matter tag (repeat for several)" },
+  name: { value: "NAME", description: "Name of the collection" },
+  mask: { value: "GLOB", description: "Files of the collection (default: **/*.md)" },
+  glob: { value: "GLOB", description: "The same as --mask" },
+  force: { short: "f", description: "Do it again from the start" },
+  "max-docs-per-batch": { value: "N", description: "Documents per batch (default: 64)" },
+  "max-batch-mb": { value: "N", description: "Megabytes per batch (default: 64)" },
+  timeout: { value: "MIN", description: "Minutes after which to stop, 0 for none (default: 30)" },
+  pull: { description: "Accepted, without effect" },
+  context: { value: "TEXT", description: "Accepted, without effect" },
+  refresh: { description: "Fetch models again" },
+  progress: { description: "Show progress" },
+  "dry-run": { description: "Only say what would be done" },
+  l: { short: "l", value: "N", description: "Most lines per document" },
+  from: { value: "N", description: "First line" },
+  "max-bytes": { value: "N", description: "Skip larger documents (default: 65536)" },
+  global: { description: "Install for all projects" },
+  yes: { description: "Do not ask" },
+  skill: { description: "Show the skill, as skill show does" },
+  http: { description: "Serve over HTTP on the loopback interface" },
+  daemon: { description: "Serve over HTTP in the background" },
+  port: { value: "PORT", description: "Port of the HTTP server (default: 8181)" },
+  host: { value: "HOST", description: "Address of the HTTP server (default: localhost)" },
+} as const satisfies Record<string, Option>;
+
+export type MemqOption = keyof typeof MEMQ_OPTIONS;
+export type QmdOption = keyof typeof QMD_OPTIONS;
+export type OptionName = MemqOption | QmdOption;
+
+/** The options by name that the commands of one surface may take. */
+export function optionsOf(surface: "memq" | "qmd"): Readonly<Record<string, Option>> {
+  return surface === "qmd" ? QMD_OPTIONS : MEMQ_OPTIONS;
+}

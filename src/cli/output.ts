@@ -1,0 +1,74 @@
+import { writeSync } from "node:fs";
+import { isatty } from "node:tty";
+
+/** The only place that writes to stdout. Results go there, everything said about them goes to stderr. */
+
+/** Writes results, whole, before it returns; a reader that went away ends the program quietly. */
+export function writeOut(text: string): void {
+  writeWhole(1, text);
+}
+
+/** A value as indented JSON. */
+export function writeJson(value: unknown): void {
+  writeOut(`${JSON.stringify(value, null, 2)}\n`);
+}
+
+/** A sentence for a person, on stderr. */
+export function notice(sentence: string): void {
+  writeWhole(2, `${sentence}\n`);
+}
+
+/** Replaces the progress line on a terminal; elsewhere nothing. An empty line removes it. */
+export function showProgress(line: string): void {
+  if (isatty(2)) writeWhole(2, `\r\u001B[K${line}`);
+}
+
+/** Whether stdout may carry colours. */
+export function hasColor(): boolean {
+  return !process.env["NO_COLOR"] && process.env["TERM"] !== "dumb" && isatty(1);
+}
+
+/** The text in bold, dim or green where colours are wanted. */
+export function styled(style: "bold" | "dim" | "green", text: string): string {
+  if (!hasColor()) return text;
+  const code = { bold: 1, dim: 2, green: 32 }[style];
+  return `\u001B[${code}m${text}\u001B[0m`;
+}
+
+/** Where a server writes its messages. */
+export type MessageStream = { write(message: string): void; flushed(): Promise<void> };
+
+/**
+ * Stdout as a stream of messages for a server: writing never blocks, and nothing else in the process can put a word between
+ * them, since `console` speaks on stderr from then on. `onGone` is called when the reader is gone.
+ */
+export function openMessageStream(onGone: () => void): MessageStream {
+  Object.assign(console, { log: console.error, info: console.error, debug: console.error, table: console.error });
+  const { stdout } = process;
+  const write = stdout.write.bind(stdout);
+  stdout.write = process.stderr.write.bind(process.stderr);
+  let last: Promise<void> = Promise.resolve();
+  stdout.on("error", onGone);
+  return {
+    write(message) {
+      last = new Promise((resolve) => write(message, () => resolve()));
+    },
+    flushed: () => last,
+  };
+}
+
+function writeWhole(descriptor: 1 | 2, text: string): void {
+  const bytes = Buffer.from(text);
+  for (let written = 0; written < bytes.length;) {
+    try {
+      written += writeSync(descriptor, bytes, written);
+    } catch (error) {
+      const code = (error as NodeJS.ErrnoException).code;
+      // A pipe that someone set to non-blocking and that is full: wait for its reader.
+      if (code === "EAGAIN") Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2);
+      else if (code === "EPIPE" && descriptor === 1) process.exit(0);
+      else if (code === "EPIPE" || code === "EBADF") return;
+      else throw error;
+    }
+  }
+}

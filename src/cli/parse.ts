@@ -1,0 +1,223 @@
+import { parseArgs } from "node:util";
+import { MemqError, usageError } from "../errors.ts";
+import type { Option, OptionName } from "./options.ts";
+import { MEMQ_OPTIONS, optionsOf, QMD_OPTIONS } from "./options.ts";
+import { nearest } from "./nearest.ts";
+import type { Command } from "./table.ts";
+import { commandsBelow, findCommand } from "./table.ts";
+
+/** How the executable was called: behind a link named `qmd` it calls itself so. */
+export type Program = "memq" | "qmd";
+
+/** What a command works from. */
+export type Invocation = {
+  program: Program;
+  command: Command;
+  /** The words after those that name the command. */
+  words: string[];
+  /** Per long option name, the values in the order given; an option without a value has an empty one. */
+  options: ReadonlyMap<string, string[]>;
+};
+
+/** What argv asks for. */
+export type Request =
+  | { kind: "version" }
+  | { kind: "help"; words: string[]; asked: boolean }
+  | { kind: "run"; invocation: Invocation };
+
+type Token = { word: string; option: string | null; value: string | undefined; index: number };
+
+/**
+ * Reads argv once, from the table of commands. Words that can't be options (with a blank in them, or a dash before anything but
+ * a letter) are set aside first, so a raw query may begin with a dash; `--name=a value` with a known option is the one
+ * exception, since that is how a shell hands on a quoted value. After `--` everything is a word.
+ * Throws a usage error (exit 2) for an option that the command doesn't have.
+ */
+export function readArgv(argv: readonly string[], program: Program): Request {
+  // `--index` takes a name with qmd and none with memory: the command's words decide, and with them the meaning of options.
+  const guess = wordsOf(readTokens(argv, { ...MEMQ_OPTIONS, ...QMD_OPTIONS }));
+  const surface = findCommand(guess)?.command.surface ?? commandsBelow(guess.slice(0, 1))[0]?.surface ?? "qmd";
+  const tokens = readTokens(argv, optionsOf(surface));
+  const options = new Map<string, string[]>();
+  for (const { option, value } of tokens) {
+    if (option !== null) options.set(option, [...(options.get(option) ?? []), value ?? ""]);
+  }
+  if (options.has("version")) return { kind: "version" };
+  const words = wordsOf(tokens);
+  if (options.has("help")) return { kind: "help", words, asked: true };
+
+  const found = findCommand(words);
+  const isGroup = words.length === 1 && commandsBelow(words).length > 0;
+  if (found === null && words.length > 0 && !isGroup) throw unknownCommand(words, program);
+  for (const token of tokens) if (token.option !== null) checkOption(token, found?.command ?? null, argv, program);
+  if (found === null) return { kind: "help", words, asked: false };
+
+  const invocation = { program, command: found.command, words: words.slice(found.length), options };
+  if (found.command.surface === "memq") checkWords(invocation);
+  return { kind: "run", invocation };
+}
+
+/** Whether an option without a value was given. */
+export function flag(invocation: Invocation, name: OptionName): boolean {
+  return invocation.options.has(name);
+}
+
+/** The last value of an option, or undefined. */
+export function value(invocation: Invocation, name: OptionName): string | undefined {
+  return invocation.options.get(name)?.at(-1);
+}
+
+/** All values of an option that may be repeated. */
+export function values(invocation: Invocation, name: OptionName): string[] {
+  return invocation.options.get(name) ?? [];
+}
+
+/** The number given with an option, checked; undefined when it was not given. Throws a usage error that names the range. */
+export function number(
+  invocation: Invocation,
+  name: OptionName,
+  range: { min: number; max?: number; whole: boolean },
+): number | undefined {
+  const text = value(invocation, name);
+  if (text === undefined) return undefined;
+  const parsed = /^\s*[+-]?(\d+\.?\d*|\.\d+)\s*$/.test(text) ? Number(text) : Number.NaN;
+  const inside = parsed >= range.min && parsed <= (range.max ?? Number.MAX_SAFE_INTEGER);
+  if (inside && (!range.whole || Number.isInteger(parsed))) return parsed;
+  const kind = range.whole ? "a whole number" : "a number";
+  const span = range.max === undefined ? `of at least ${range.min}` : `from ${range.min} to ${range.max}`;
+  throw usageError(`--${name} takes ${kind} ${span}, not '${text}'`);
+}
+
+/** The value of an option that knows only certain ones. Throws a usage error that lists them. */
+export function choice<T extends string>(
+  invocation: Invocation,
+  name: OptionName,
+  allowed: readonly T[],
+): T | undefined {
+  const text = value(invocation, name);
+  if (text === undefined) return undefined;
+  const found = allowed.find((one) => one === text);
+  if (found === undefined) throw usageError(`--${name} takes ${allowed.join(", ")}, not '${text}'`);
+  return found;
+}
+
+/** How the command is written: `memory search`. */
+export function commandName(command: Command): string {
+  return command.path.join(" ");
+}
+
+function readTokens(argv: readonly string[], table: Readonly<Record<string, Option>>): Token[] {
+  const config: Record<string, { type: "string" | "boolean"; short?: string; multiple: true }> = {};
+  for (const [name, { short, value }] of Object.entries(table)) {
+    config[name] = {
+      type: value === undefined ? "boolean" : "string",
+      multiple: true,
+      ...(short === undefined ? {} : { short }),
+    };
+  }
+  const end = argv.indexOf("--");
+  const args = argv.map((word, at) => {
+    const isOption = at === end || (looksLikeOption(word, table) && (end < 0 || at < end));
+    return isOption ? word : SET_ASIDE + word;
+  });
+  const { tokens } = parseArgs({ args, options: config, allowPositionals: true, strict: false, tokens: true });
+  const read: Token[] = [];
+  for (const token of tokens) {
+    if (token.kind === "positional")
+      read.push({ word: restore(token.value), option: null, value: undefined, index: token.index });
+    if (token.kind !== "option") continue;
+    const given = token.value === undefined ? undefined : restore(token.value);
+    read.push({ word: token.rawName, option: token.name, value: given, index: token.index });
+  }
+  return read;
+}
+
+function wordsOf(tokens: readonly Token[]): string[] {
+  return tokens.filter(({ option }) => option === null).map(({ word }) => word);
+}
+
+/** Put before words that `parseArgs` must not look at; it can't occur in argv. */
+const SET_ASIDE = "\0";
+
+function restore(word: string): string {
+  return word.startsWith(SET_ASIDE) ? word.slice(1) : word;
+}
+
+function looksLikeOption(word: string, table: Readonly<Record<string, Option>>): boolean {
+  if (!/^--?[A-Za-z]/.test(word)) return false;
+  if (!/\s/.test(word)) return true;
+  const name = /^--([A-Za-z][A-Za-z-]*)=/.exec(word)?.[1];
+  return name !== undefined && Object.hasOwn(table, name) && table[name]?.value !== undefined;
+}
+
+function checkOption(token: Token, command: Command | null, argv: readonly string[], program: Program): void {
+  const strict = command?.surface === "memq";
+  const table = optionsOf(strict ? "memq" : "qmd");
+  const accepted = strict ? ["help", "version", ...command.options] : Object.keys(table);
+  const option = token.option !== null && accepted.includes(token.option) ? table[token.option] : undefined;
+  if (option === undefined) throw unknownOption(token, accepted, argv, [program, ...(command?.path ?? [])].join(" "));
+  if (option.value === undefined && token.value !== undefined && strict)
+    throw usageError(`${token.word} takes no value`);
+  const missing = token.value === undefined || isKnownOption(token.value, table, argv, token);
+  if (option.value === undefined || !missing) return;
+  // qmd fails here with 1.
+  throw new MemqError("USAGE", `${token.word} needs a value: ${token.word} ${option.value}`, {
+    exitCode: strict ? 2 : 1,
+  });
+}
+
+function unknownOption(token: Token, accepted: readonly string[], argv: readonly string[], usage: string): MemqError {
+  const word = argv[token.index] ?? token.word;
+  const long = token.word.startsWith("--");
+  const name = long ? token.word : word;
+  const close = long ? nearest(name.slice(2), accepted) : null;
+  const escape = `put -- before words that begin with a dash: ${usage} -- ${word}`;
+  const hint = close === null ? capitalized(escape) : `Did you mean '--${close}'? Otherwise ${escape}`;
+  return usageError(`unknown option '${name}'`, hint);
+}
+
+/** Whether the word taken as a value is itself an option, as in `--from --lines 3`: then the value was forgotten. */
+function isKnownOption(
+  word: string,
+  table: Readonly<Record<string, Option>>,
+  argv: readonly string[],
+  token: Token,
+): boolean {
+  const inline = argv[token.index] !== token.word;
+  const name = /^--([A-Za-z-]+)(?:=|$)/.exec(word)?.[1];
+  return !inline && name !== undefined && Object.hasOwn(table, name);
+}
+
+function checkWords({ command, words }: Invocation): void {
+  const pattern = command.arguments ?? "";
+  const many = pattern.endsWith("...]");
+  const most = pattern === "" ? 0 : 1;
+  const extra = words[most];
+  if (many || extra === undefined) return;
+  throw usageError(
+    `unexpected argument '${extra}'`,
+    `Usage: ${commandName(command)}${pattern === "" ? "" : ` ${pattern}`}`,
+  );
+}
+
+function unknownCommand(words: readonly string[], program: Program): MemqError {
+  const group = commandsBelow(words.slice(0, 1));
+  if (group.length > 0) {
+    const close = nearest(
+      words[1] ?? "",
+      group.flatMap(({ path }) => path[1] ?? []),
+    );
+    const hint = close === null ? "" : `Did you mean '${words[0]} ${close}'? `;
+    return usageError(
+      `unknown command '${words[0]} ${words[1]}'`,
+      `${hint}Run '${program} ${words[0]} --help' for usage.`,
+    );
+  }
+  const sentence = `Unknown command: ${words[0]}`;
+  // qmd's sentence and exit code, which its clients know.
+  return new MemqError("USAGE", sentence, { hint: `Run '${program} --help' for usage.`, exitCode: 1 });
+}
+
+function capitalized(sentence: string): string {
+  return sentence.charAt(0).toUpperCase() + sentence.slice(1);
+}

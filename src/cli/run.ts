@@ -1,0 +1,34 @@
+import { MemqError, messageOf } from "../errors.ts";
+import { versionLine } from "../version.ts";
+import { notice, writeOut } from "./output.ts";
+import type { Program } from "./parse.ts";
+import { readArgv } from "./parse.ts";
+
+/** Parses, runs, and answers with the exit code; every failure becomes one sentence and a hint on stderr. */
+export async function runCommandLine(argv: readonly string[], program: Program): Promise<number> {
+  try {
+    const request = readArgv(argv, program);
+    if (request.kind === "version") {
+      writeOut(`${versionLine(program)}\n`);
+      return 0;
+    }
+    if (request.kind === "help") {
+      const { helpText } = await import("./help.ts");
+      writeOut(helpText(request.words, program));
+      return request.asked ? 0 : 1;
+    }
+    const { command } = request.invocation;
+    const loaded = await command.load();
+    return (await loaded.run(request.invocation)) ?? 0;
+  } catch (error) {
+    printError(error);
+    return error instanceof MemqError ? error.exitCode : 1;
+  }
+}
+
+/** The sentence, and below it the hint; never a stack, unless MEMQ_DEBUG asks for it. */
+function printError(error: unknown): void {
+  notice(messageOf(error));
+  if (error instanceof MemqError && error.hint !== undefined) notice(error.hint);
+  if (process.env["MEMQ_DEBUG"] && error instanceof Error && error.stack !== undefined) notice(error.stack);
+}

@@ -1,0 +1,65 @@
+import type { MemqOption, QmdOption } from "./options.ts";
+import type { Invocation } from "./parse.ts";
+
+/** What a command's file exports; the number is the exit code, 0 when there is none. */
+export type CommandModule = { run(invocation: Invocation): Promise<number | void> | number | void };
+
+type CommandBase = {
+  /** The words that call it: `["memory", "search"]`. */
+  path: readonly [string, ...string[]];
+  /** Other words for the last one of `path`. */
+  aliases?: readonly string[];
+  summary: string;
+  /** Words after the command, as usage shows them: `[QUERY...]`, `PATH`. */
+  arguments?: string;
+  /** More for help and the man page, in whole sentences. */
+  details?: string;
+  /** Loads the file of the command; nothing of a command is loaded before it runs. */
+  load(): Promise<CommandModule>;
+};
+
+/**
+ * A command of the program. One of memq's own accepts exactly the options it lists and as many words as `arguments` shows; one of
+ * qmd's accepts every option of qmd's and any number of words, and lists the options that its help shows.
+ */
+export type Command = CommandBase &
+  ({ surface: "memq"; options: readonly MemqOption[] } | { surface: "qmd"; options: readonly QmdOption[] });
+
+const OTHER_COMMANDS: Command[] = [
+  {
+    surface: "memq",
+    path: ["completions"],
+    summary: "Print a completion script for a shell",
+    arguments: "bash|zsh|fish",
+    options: [],
+    load: () => import("./completions.ts"),
+  },
+  {
+    surface: "memq",
+    path: ["man"],
+    summary: "Print the manual page",
+    options: [],
+    load: () => import("./man.ts"),
+  },
+];
+
+/** Every command, in the order in which help lists them. The one table: dispatch, help, completions and the man page come from it. */
+export const COMMANDS: readonly Command[] = [...OTHER_COMMANDS];
+
+/** The command that the words begin with, the longest name first, and how many words name it. */
+export function findCommand(words: readonly string[]): { command: Command; length: number } | null {
+  let found: { command: Command; length: number } | null = null;
+  for (const command of COMMANDS) {
+    const { length } = command.path;
+    const names = [command.path[length - 1], ...(command.aliases ?? [])];
+    const matches =
+      command.path.slice(0, -1).every((word, at) => words[at] === word) && names.includes(words[length - 1] ?? "");
+    if (matches && length > (found?.length ?? 0)) found = { command, length };
+  }
+  return found;
+}
+
+/** The commands whose names begin with these words, as `memory` does those of the memory group. */
+export function commandsBelow(words: readonly string[]): Command[] {
+  return COMMANDS.filter(({ path }) => path.length > words.length && words.every((word, at) => path[at] === word));
+}

@@ -1,0 +1,172 @@
+import { MemqError, messageOf } from "../errors.ts";
+import type { Frame } from "./framing.ts";
+
+/** Error numbers of JSON-RPC 2.0, of LSP (not initialised, cancelled), and ours for everything else that fails. */
+export const RPC_ERRORS = {
+  parse: -32700,
+  invalidRequest: -32600,
+  unknownMethod: -32601,
+  invalidParams: -32602,
+  notInitialized: -32002,
+  failed: -32001,
+  cancelled: -32800,
+} as const;
+
+/** An error with a number of its own on the wire; every other error becomes `failed` with `data: {code, hint}`. */
+export class RpcError extends Error {
+  readonly number: number;
+  readonly data: Record<string, unknown> | undefined;
+
+  constructor(kind: keyof typeof RPC_ERRORS | number, message: string, data?: Record<string, unknown>) {
+    super(message);
+    this.name = "RpcError";
+    this.number = typeof kind === "number" ? kind : RPC_ERRORS[kind];
+    this.data = data;
+  }
+}
+
+export type RequestId = string | number | null;
+
+/** What a method is told about the call it serves. */
+export type Call = {
+  /** Undefined for a notification. */
+  id: RequestId | undefined;
+  /** Aborted by `$/cancelRequest` and at the end of the session. */
+  signal: AbortSignal;
+};
+
+export type Connection = {
+  /** Takes one message; never waits for the work it starts. */
+  receive(frame: Frame): void;
+  notify(method: string, params: unknown): void;
+  /** Aborts the request with this id, if it is still running. */
+  cancel(id: unknown): void;
+  cancelAll(): void;
+  /** Resolves when no request is running any more. */
+  settled(): Promise<void>;
+};
+
+type Message = { id: RequestId | undefined; method: string; params: Record<string, unknown> };
+
+/**
+ * One JSON-RPC 2.0 peer that serves requests concurrently (https://www.jsonrpc.org/specification): `handle` runs for every request and
+ * notification, `send` takes each outgoing message as JSON text. Batches are refused.
+ */
+export function openConnection(options: {
+  handle: (method: string, params: Record<string, unknown>, call: Call) => unknown;
+  send: (json: string) => void;
+  /** Told about notifications that failed, since nobody else is. */
+  log: (sentence: string) => void;
+}): Connection {
+  const { handle, send, log } = options;
+  const running = new Map<string, Set<AbortController>>();
+  const work = new Set<Promise<void>>();
+
+  const answer = (id: RequestId, body: { result: unknown } | { error: unknown }): void =>
+    send(JSON.stringify({ jsonrpc: "2.0", id, ...body }));
+
+  async function serve({ id, method, params }: Message): Promise<void> {
+    const controller = new AbortController();
+    const key = idKey(id);
+    if (id !== undefined) running.set(key, (running.get(key) ?? new Set()).add(controller));
+    try {
+      // A cancelled request is answered at once, even when what it started can only end by itself.
+      const result = await Promise.race([
+        handle(method, params, { id, signal: controller.signal }),
+        rejectedOnAbort(controller.signal),
+      ]);
+      if (id !== undefined) answer(id, { result: result ?? {} });
+    } catch (error) {
+      const body = errorBody(error);
+      if (id === undefined) log(`${method}: ${body.message}`);
+      else answer(id, { error: body });
+    } finally {
+      const others = running.get(key);
+      others?.delete(controller);
+      if (others?.size === 0) running.delete(key);
+    }
+  }
+
+  return {
+    receive(frame) {
+      const message = readMessage(frame);
+      if (message === null) return;
+      if ("error" in message) {
+        answer(message.id, { error: message.error });
+        return;
+      }
+      const task = serve(message);
+      work.add(task);
+      void task.finally(() => work.delete(task));
+    },
+    notify: (method, params) => send(JSON.stringify({ jsonrpc: "2.0", method, params })),
+    cancel: (id) => running.get(idKey(id))?.forEach((controller) => controller.abort()),
+    cancelAll: () => running.forEach((controllers) => controllers.forEach((controller) => controller.abort())),
+    async settled() {
+      while (work.size > 0) await Promise.all(work);
+    },
+  };
+}
+
+function rejectedOnAbort(signal: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    signal.addEventListener("abort", () => reject(new RpcError("cancelled", "the request was cancelled")), {
+      once: true,
+    });
+  });
+}
+
+/** Ids 1 and "1" are different requests. */
+function idKey(id: unknown): string {
+  return JSON.stringify(id) ?? "";
+}
+
+/** The request or notification in a frame, an error to answer at once, or null for an answer to something we never asked. */
+function readMessage(frame: Frame): Message | { id: RequestId; error: ErrorBody } | null {
+  if ("fault" in frame) return refuse(null, "parse", frame.fault);
+  let value: unknown;
+  try {
+    value = JSON.parse(frame.text);
+  } catch (error) {
+    return refuse(null, "parse", `the message is not JSON: ${messageOf(error)}`);
+  }
+  if (Array.isArray(value))
+    return refuse(null, "invalidRequest", "batches are not supported; send one message at a time");
+  if (!isObject(value)) return refuse(null, "invalidRequest", "a message is a JSON object");
+  const id = isRequestId(value["id"]) ? value["id"] : null;
+  if (!("method" in value) && ("result" in value || "error" in value)) return null;
+  if ("id" in value && !isRequestId(value["id"]))
+    return refuse(null, "invalidRequest", "id is a string, a number or null");
+  if (value["jsonrpc"] !== "2.0") return refuse(id, "invalidRequest", 'jsonrpc must be "2.0"');
+  const method = value["method"];
+  if (typeof method !== "string") return refuse(id, "invalidRequest", "method must be a string");
+  const params = value["params"] ?? {};
+  if (!isObject(params)) {
+    // A notification gets no answer, whatever is wrong with it.
+    return "id" in value ? refuse(id, "invalidParams", "params are passed by name, as an object") : null;
+  }
+  return { id: "id" in value ? id : undefined, method, params };
+}
+
+type ErrorBody = { code: number; message: string; data?: Record<string, unknown> };
+
+function refuse(id: RequestId, kind: keyof typeof RPC_ERRORS, message: string): { id: RequestId; error: ErrorBody } {
+  return { id, error: { code: RPC_ERRORS[kind], message } };
+}
+
+function errorBody(error: unknown): ErrorBody {
+  if (error instanceof RpcError) {
+    return { code: error.number, message: error.message, ...(error.data === undefined ? {} : { data: error.data }) };
+  }
+  const code = error instanceof MemqError ? error.code : "INTERNAL";
+  const hint = error instanceof MemqError && error.hint !== undefined ? { hint: error.hint } : {};
+  return { code: RPC_ERRORS.failed, message: messageOf(error), data: { code, ...hint } };
+}
+
+function isRequestId(value: unknown): value is RequestId {
+  return value === null || typeof value === "string" || typeof value === "number";
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

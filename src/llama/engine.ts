@@ -1,0 +1,174 @@
+import { statSync } from "node:fs";
+import type { ChatWrapper, LlamaContext, LlamaEmbeddingContext, LlamaModel, LlamaRankingContext } from "node-llama-cpp";
+import { MemqError, messageOf } from "../errors.ts";
+import { checkGguf } from "./gguf.ts";
+import type { LoadOptions } from "./protocol.ts";
+import type { Runtime } from "./runtime.ts";
+
+type Use = "embed" | "rank" | "expand";
+type Context = LlamaEmbeddingContext | LlamaRankingContext | LlamaContext;
+type Loaded = {
+  model: LlamaModel;
+  stamp: string;
+  contexts: Map<Use, Promise<Context>>;
+  /** How the model wants a conversation written; finding out takes most of a second. */
+  chatWrapper?: ChatWrapper;
+};
+
+/** GGUF's pooling types (llama.cpp's `enum llama_pooling_type`). */
+const pooling = { none: 0, rank: 4 };
+/** Tokens left for what the model adds at both ends of a text. */
+const reservedTokens = 4;
+/** Tokens left for a ranking template, when the model has room for it. */
+const reservedForTemplate = 512;
+
+/** One line or more of `lex: …`, `vec: …` or `hyde: …` (GBNF). */
+const expansionGrammar = `
+root ::= line+
+line ::= type ": " content "\\n"
+type ::= "lex" | "vec" | "hyde"
+content ::= [^\\n]+
+`;
+
+/** Models of one process by path, loaded on first use. Not safe for calls at once: the host gives out turns. */
+export type Engine = {
+  /** The text's vector as the model gives it, and whether the text had to be cut. */
+  embed(path: string, text: string, load: LoadOptions): Promise<{ vector: Float32Array; truncated: boolean }>;
+  /** Relevance of one document, 0 to 1. */
+  rank(path: string, query: string, document: string, load: LoadOptions): Promise<number>;
+  /** What the model writes for a query: lines of `type: text`. */
+  expand(path: string, query: string, load: LoadOptions, signal: AbortSignal): Promise<string>;
+  models(): { path: string; uses: Use[] }[];
+};
+
+export function modelEngine(runtime: () => Promise<Runtime>): Engine {
+  const models = new Map<string, Promise<Loaded>>();
+  const ready = new Map<string, Loaded>();
+
+  async function loaded(path: string): Promise<Loaded> {
+    await checkGguf(path);
+    const { size, mtimeMs } = statSync(path);
+    const stamp = `${size} ${mtimeMs}`;
+    const present = await models.get(path)?.catch(() => undefined);
+    if (present?.stamp === stamp) return present;
+    ready.delete(path);
+    await present?.model.dispose();
+    const loading = loadModel(await runtime(), path).then((model) => ({ model, stamp, contexts: new Map() }));
+    models.set(path, loading);
+    ready.set(path, await loading);
+    return loading;
+  }
+
+  async function context<T extends Context>(
+    path: string,
+    use: Use,
+    create: (model: LlamaModel) => Promise<T>,
+  ): Promise<T> {
+    const entry = await loaded(path);
+    let found = entry.contexts.get(use);
+    if (found === undefined) {
+      found = create(entry.model);
+      entry.contexts.set(use, found);
+      found.catch(() => entry.contexts.delete(use));
+    }
+    // A context is only ever stored under the use that created it.
+    return found as Promise<T>;
+  }
+
+  return {
+    async embed(path, text, load) {
+      const embedder = await context(path, "embed", (model) => embeddingContext(path, model, load));
+      const { model } = embedder;
+      const tokens = model.tokenize(text);
+      // Some models have room for fewer tokens than was asked for.
+      const room = Math.min(load.contextSize, model.trainContextSize) - reservedTokens;
+      const truncated = tokens.length > room;
+      const { vector } = await embedder.getEmbeddingFor(truncated ? tokens.slice(0, room) : tokens);
+      return { vector: checkedVector(path, vector, tokens.length), truncated };
+    },
+    async rank(path, query, document, load) {
+      const ranker = await context(path, "rank", (model) => rankingContext(path, model, load));
+      const room = ranker.contextSize - Math.min(reservedForTemplate, Math.floor(ranker.contextSize / 4));
+      const queryTokens = ranker.model.tokenize(query, false, "trimLeadingSpace").slice(0, Math.floor(room / 2));
+      const tokens = ranker.model.tokenize(document, false, "trimLeadingSpace");
+      return ranker.rank(queryTokens, tokens.slice(0, room - queryTokens.length));
+    },
+    async expand(path, query, load, signal) {
+      const [writer, { llama }] = await Promise.all([
+        context(path, "expand", (model) => writingContext(path, model, load)),
+        runtime(),
+      ]);
+      const { LlamaChatSession, resolveChatWrapper } = await import("node-llama-cpp");
+      const entry = await loaded(path);
+      const chatWrapper = (entry.chatWrapper ??= resolveChatWrapper(entry.model));
+      const sequence = writer.getSequence();
+      try {
+        const session = new LlamaChatSession({ contextSequence: sequence, chatWrapper });
+        return await session.prompt(`/no_think Expand this search query: ${query}`, {
+          grammar: await llama.createGrammar({ grammar: expansionGrammar }),
+          maxTokens: 600,
+          temperature: 0.7,
+          topK: 20,
+          topP: 0.8,
+          repeatPenalty: { lastTokens: 64, penalty: 1, presencePenalty: 0.5 },
+          // The same query gets the same expansion.
+          seed: 1,
+          signal,
+        });
+      } finally {
+        await sequence.dispose();
+      }
+    },
+    models: () => [...ready].map(([path, { contexts }]) => ({ path, uses: [...contexts.keys()] })),
+  };
+}
+
+async function loadModel({ llama, complaints }: Runtime, path: string): Promise<LlamaModel> {
+  complaints.length = 0;
+  try {
+    return await llama.loadModel({ modelPath: path });
+  } catch (error) {
+    // The first complaint says what is wrong, the later ones that loading failed.
+    const reason = complaints[0] ?? messageOf(error);
+    throw new MemqError("MODEL_INVALID", `${path} could not be loaded: ${reason.split("\n")[0]}`, {
+      hint: "The file may be cut off, damaged, too large for this machine's memory, or of a kind that llama.cpp does not know.",
+      cause: error,
+    });
+  }
+}
+
+function embeddingContext(path: string, model: LlamaModel, load: LoadOptions): Promise<LlamaEmbeddingContext> {
+  if (poolingType(model) === pooling.rank) throw wrongKind(path, "reranks and does not embed");
+  const contextSize = Math.min(load.contextSize, model.trainContextSize);
+  // An encoder takes a text in one batch or not at all.
+  return model.createEmbeddingContext({ contextSize, batchSize: contextSize, threads: load.threads });
+}
+
+function rankingContext(path: string, model: LlamaModel, load: LoadOptions): Promise<LlamaRankingContext> {
+  if (!model.fileInsights.supportsRanking) throw wrongKind(path, "is not a reranking model");
+  const contextSize = Math.min(load.contextSize, model.trainContextSize);
+  return model.createRankingContext({ contextSize, batchSize: contextSize, threads: load.threads });
+}
+
+function writingContext(path: string, model: LlamaModel, load: LoadOptions): Promise<LlamaContext> {
+  if (poolingType(model) !== pooling.none) throw wrongKind(path, "embeds or reranks and does not write text");
+  return model.createContext({
+    contextSize: Math.min(load.contextSize, model.trainContextSize),
+    threads: load.threads,
+  });
+}
+
+function poolingType(model: LlamaModel): number {
+  return model.fileInfo.architectureMetadata.pooling_type ?? pooling.none;
+}
+
+function wrongKind(path: string, what: string): MemqError {
+  return new MemqError("MODEL_KIND", `${path} ${what}.`, { hint: "Give a model of the right kind for this use." });
+}
+
+function checkedVector(path: string, values: readonly number[], tokens: number): Float32Array {
+  const vector = Float32Array.from(values);
+  const isUsable = vector.every((value) => Number.isFinite(value)) && (vector.length > 0 || tokens === 0);
+  if (!isUsable) throw wrongKind(path, "gave no usable vector");
+  return vector;
+}

@@ -1,0 +1,201 @@
+import { chmodSync, rmSync, truncateSync } from "node:fs";
+import { createServer, type Server, type Socket } from "node:net";
+import { MemqError, messageOf } from "../errors.ts";
+import { VERSION } from "../version.ts";
+import { hostAddress, type HostAddress } from "./address.ts";
+import { modelEngine, type Engine } from "./engine.ts";
+import { tryLock } from "./lock.ts";
+import {
+  encodedVector,
+  messageLine,
+  messageReader,
+  type HostInfo,
+  type HostReply,
+  type HostRequest,
+} from "./protocol.ts";
+import { loadRuntime, type Runtime } from "./runtime.ts";
+import { turns } from "./turns.ts";
+
+/** More requests than this at once are refused: whoever sends them does not wait for answers. */
+const maxPending = 64;
+const defaultIdleMs = 5 * 60_000;
+
+/**
+ * Runs this process as the model host of a models folder until it has been idle for five minutes (`MEMQ_MODEL_IDLE_MS`; 0: until
+ * its last client goes), and ends it. Ends at once when another process already is that host.
+ */
+export async function runModelHost(modelsFolder: string): Promise<never> {
+  process.umask(0o077);
+  const address = hostAddress(modelsFolder);
+  const release = tryLock(address.lock);
+  if (release === null) process.exit(0);
+  // Whoever held the lock before is gone, so a socket that is still there is dead.
+  rmSync(address.socket, { force: true });
+  truncateSync(address.log);
+  const host = modelHostServer(Number(process.env["MEMQ_MODEL_IDLE_MS"] ?? defaultIdleMs));
+  process.on("SIGTERM", () => host.stop("SIGTERM"));
+  await host.run(address);
+  // Native destructors are not waited for: some abort, and the kernel frees all of it.
+  process.exit(0);
+}
+
+type Client = { socket: Socket; running: Map<number, AbortController> };
+
+function modelHostServer(idleMs: number): { run(address: HostAddress): Promise<void>; stop(why: string): void } {
+  const started = Date.now();
+  const clients = new Set<Client>();
+  const turn = turns();
+  let runtime: Promise<Runtime> | undefined;
+  const engine = modelEngine(() => (runtime ??= loadRuntime(logLine)));
+  let idleTimer: Timer | undefined;
+  let server: Server | undefined;
+  let ended: (() => void) | undefined;
+
+  const pending = () => [...clients].reduce((sum, client) => sum + client.running.size, 0);
+
+  function stop(why: string): void {
+    logLine(`ending: ${why}`);
+    server?.close();
+    ended?.();
+  }
+
+  function restartIdleTimer(): void {
+    clearTimeout(idleTimer);
+    if (pending() > 0) return;
+    if (idleMs > 0) idleTimer = setTimeout(() => stop("idle"), idleMs);
+    else if (clients.size === 0) idleTimer = setTimeout(() => stop("no clients"), 200);
+  }
+
+  async function info(): Promise<HostInfo> {
+    const gpu = (await (runtime ??= loadRuntime(logLine))).llama.gpu;
+    return {
+      pid: process.pid,
+      version: VERSION,
+      uptimeMs: Date.now() - started,
+      gpu: gpu === false ? "cpu" : gpu,
+      models: engine.models(),
+      pending: pending(),
+    };
+  }
+
+  async function answer(request: Exclude<HostRequest, { op: "cancel" }>, signal: AbortSignal): Promise<unknown> {
+    const quick = <T>(work: () => Promise<T>) => turn.take(false, signal, work);
+    if (request.op === "embed") return embedAll(engine, request, (work) => turn.take(request.bulk, signal, work));
+    if (request.op === "rank") return rankAll(engine, request, quick);
+    if (request.op === "expand") return quick(() => engine.expand(request.model, request.query, request.load, signal));
+    return info();
+  }
+
+  async function serve(client: Client, request: HostRequest): Promise<void> {
+    if (request.op === "cancel") {
+      client.running.get(request.id)?.abort();
+      return;
+    }
+    if (pending() >= maxPending) {
+      send(client, errorReply(request, new MemqError("MODEL_HOST_BUSY", "The model host has too much to do.")));
+      return;
+    }
+    const controller = new AbortController();
+    client.running.set(request.id, controller);
+    restartIdleTimer();
+    try {
+      send(client, { id: request.id, result: await answer(request, controller.signal) });
+    } catch (error) {
+      if (!controller.signal.aborted) send(client, errorReply(request, error));
+    } finally {
+      client.running.delete(request.id);
+      restartIdleTimer();
+    }
+  }
+
+  function accept(socket: Socket): void {
+    const client: Client = { socket, running: new Map() };
+    const read = messageReader();
+    clients.add(client);
+    restartIdleTimer();
+    socket.on("data", (chunk: Buffer) => {
+      try {
+        // Only processes of ours can connect, and their version is ours: messages have the shape we gave them.
+        for (const message of read(chunk)) void serve(client, message as HostRequest);
+      } catch (error) {
+        logLine(`bad message: ${messageOf(error)}`);
+        socket.destroy();
+      }
+    });
+    socket.on("error", (error) => logLine(`client: ${error.message}`));
+    socket.on("close", () => {
+      for (const controller of client.running.values()) controller.abort();
+      clients.delete(client);
+      restartIdleTimer();
+    });
+  }
+
+  return {
+    stop,
+    run(address) {
+      return new Promise((resolve, reject) => {
+        ended = () => {
+          rmSync(address.socket, { force: true });
+          resolve();
+        };
+        server = createServer(accept);
+        server.on("error", reject);
+        server.listen(address.socket, () => {
+          chmodSync(address.socket, 0o600);
+          logLine(`listening, pid ${process.pid}`);
+          restartIdleTimer();
+        });
+      });
+    },
+  };
+}
+
+type EmbedRequest = Extract<HostRequest, { op: "embed" }>;
+type RankRequest = Extract<HostRequest, { op: "rank" }>;
+
+async function embedAll(
+  engine: Engine,
+  request: EmbedRequest,
+  inTurn: <T>(work: () => Promise<T>) => Promise<T>,
+): Promise<unknown> {
+  const vectors: string[] = [];
+  const truncated: number[] = [];
+  for (const [index, text] of request.texts.entries()) {
+    // A turn for each text, so that a question never waits for a whole batch of notes.
+    const embedded = await inTurn(() => engine.embed(request.model, text, request.load));
+    vectors.push(encodedVector(embedded.vector));
+    if (embedded.truncated) truncated.push(index);
+  }
+  return { vectors, truncated };
+}
+
+async function rankAll(
+  engine: Engine,
+  request: RankRequest,
+  inTurn: <T>(work: () => Promise<T>) => Promise<T>,
+): Promise<number[]> {
+  const scores = new Map<string, number>();
+  for (const document of new Set(request.documents)) {
+    scores.set(document, await inTurn(() => engine.rank(request.model, request.query, document, request.load)));
+  }
+  return request.documents.map((document) => scores.get(document) ?? 0);
+}
+
+function send(client: Client, reply: HostReply): void {
+  if (!client.socket.destroyed) client.socket.write(messageLine(reply));
+}
+
+function errorReply(request: HostRequest, error: unknown): HostReply {
+  const { id } = request;
+  if (error instanceof MemqError) {
+    const { code, message, hint } = error;
+    return { id, error: hint === undefined ? { code, message } : { code, message, hint } };
+  }
+  const subject = "model" in request ? request.model : "The model host";
+  return { id, error: { code: "MODEL_FAILED", message: `${subject} failed: ${messageOf(error).split("\n")[0]}` } };
+}
+
+/** stderr is the host's log file; stdout is closed. */
+function logLine(line: string): void {
+  process.stderr.write(`${new Date().toISOString()} ${line}\n`);
+}

@@ -1,0 +1,92 @@
+import { constants } from "node:fs";
+import { lstat, mkdir, open, readFile, realpath } from "node:fs/promises";
+import { dirname, join, relative } from "node:path";
+import { MemqError, messageOf } from "../errors.ts";
+import { dateInZone, isRealDate } from "./dates.ts";
+
+export type AppendResult = { path: string; startLine: number; endLine: number };
+
+/**
+ * Appends text to a note, on lines of its own and with a final newline, in one write that another writer cannot split. Nothing
+ * that is there is ever rewritten. A new daily note begins with its date as a heading. The caller holds the append lock of
+ * the agent, so that the reported lines are true.
+ */
+export async function appendToMemory(options: {
+  workspace: string;
+  text: string;
+  target: "daily" | "long-term";
+  /** `YYYY-MM-DD`; today in the user's zone when absent. Only for `daily`. */
+  date?: string;
+  timeZone?: string;
+  now: number;
+}): Promise<AppendResult> {
+  const { workspace, target } = options;
+  const date = options.date ?? dateInZone(options.now, options.timeZone);
+  if (!isRealDate(date)) {
+    throw new MemqError("BAD_DATE", `'${date}' is not a date.`, { hint: "Use YYYY-MM-DD.", exitCode: 2 });
+  }
+  if (options.text.trim() === "") {
+    throw new MemqError("EMPTY_TEXT", "There is no text to append.", {
+      hint: "Give the text to remember.",
+      exitCode: 2,
+    });
+  }
+  const path = target === "daily" ? `memory/${date}.md` : "MEMORY.md";
+  const text = options.text.replace(/\n*$/, "\n");
+  try {
+    return { path, ...(await appendLines(workspace, path, text, target === "daily" ? `# ${date}\n\n` : "")) };
+  } catch (error) {
+    if (error instanceof MemqError) throw error;
+    throw new MemqError("APPEND_FAILED", `${path} could not be written: ${messageOf(error)}.`, {
+      hint: "Check that the workspace is writable.",
+      cause: error,
+    });
+  }
+}
+
+async function appendLines(
+  workspace: string,
+  path: string,
+  text: string,
+  heading: string,
+): Promise<{ startLine: number; endLine: number }> {
+  const full = join(workspace, path);
+  await mkdir(dirname(full), { recursive: true });
+  await refuseLinks(workspace, full, path);
+  // O_NOFOLLOW: a link put there in the meantime is an error, not a way out of the workspace.
+  const flags = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW;
+  const before = await readFile(full, "utf8").catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return null;
+    throw error;
+  });
+  const lead = before === null || before === "" ? heading : before.endsWith("\n") ? "" : "\n";
+  const file = await open(full, flags, 0o600);
+  try {
+    await file.write(lead + text);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  const startLine = countLines((before ?? "") + lead) + 1;
+  return { startLine, endLine: startLine + countLines(text) - 1 };
+}
+
+async function refuseLinks(workspace: string, full: string, path: string): Promise<void> {
+  const root = await realpath(workspace);
+  const folder = await realpath(dirname(full));
+  const inside = relative(root, folder);
+  const linked = await lstat(full)
+    .then((stat) => !stat.isFile())
+    .catch(() => false);
+  if (linked || inside.startsWith("..") || inside !== relative(workspace, dirname(full))) {
+    throw new MemqError("MEMORY_PATH_NOT_ALLOWED", `${path} is, or lies behind, a symbolic link.`, {
+      hint: "memq only appends to regular files inside the workspace.",
+    });
+  }
+}
+
+function countLines(text: string): number {
+  let lines = 0;
+  for (let i = text.indexOf("\n"); i !== -1; i = text.indexOf("\n", i + 1)) lines += 1;
+  return lines;
+}

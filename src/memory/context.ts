@@ -1,0 +1,44 @@
+import { lstat, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { decodeNote } from "../notes/decode.ts";
+import { dateInZone, dayBefore } from "./dates.ts";
+import { isMainPrivate, sessionFacts } from "./sessions.ts";
+
+export type ContextFile = { path: string; text: string; truncated: boolean };
+
+/** A file longer than this is cut, as gateways do with the files they load at a session's start. */
+const MAX_CONTEXT_CHARS = 20_000;
+
+/**
+ * What an agent reads at session start: today's and yesterday's note in the user's time zone, and `MEMORY.md` and `USER.md`
+ * only for the main private session. Files that do not exist are left out.
+ */
+export async function sessionContext(options: {
+  workspace: string;
+  timeZone?: string;
+  now: number;
+  sessionKey?: string;
+  chatType?: string;
+}): Promise<ContextFile[]> {
+  const today = dateInZone(options.now, options.timeZone);
+  const paths = [`memory/${today}.md`, `memory/${dayBefore(today)}.md`];
+  if (isMainPrivate(sessionFacts(options.sessionKey, options.chatType))) paths.unshift("MEMORY.md", "USER.md");
+  const files = await Promise.all(paths.map((path) => readContextFile(options.workspace, path)));
+  return files.filter((file) => file !== null);
+}
+
+async function readContextFile(workspace: string, path: string): Promise<ContextFile | null> {
+  const full = join(workspace, path);
+  try {
+    // A link could lead anywhere: only regular files are the agent's own memory.
+    if (!(await lstat(full)).isFile()) return null;
+    const text = decodeNote(await readFile(full)).text;
+    if (text === null) return null;
+    if (text.length <= MAX_CONTEXT_CHARS) return { path, text, truncated: false };
+    const unit = text.charCodeAt(MAX_CONTEXT_CHARS - 1);
+    const end = unit >= 0xd800 && unit <= 0xdbff ? MAX_CONTEXT_CHARS - 1 : MAX_CONTEXT_CHARS;
+    return { path, text: text.slice(0, end), truncated: true };
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,77 @@
+import { indexTokens } from "../search/tokens.ts";
+
+/** An entry of `MEMORY.md` or `USER.md` with its trigger phrases. */
+export type TrustedEntry = {
+  text: string;
+  path: string;
+  startLine: number;
+  triggers: string[];
+  /** Project keys that must all be active. */
+  projects: string[];
+};
+
+export type RecalledEntry = { text: string; path: string; startLine: number; matchScore: number };
+
+/** Below this an entry stays silent; a single-word trigger alone reaches 0.68. */
+const MIN_MATCH = 0.65;
+const MAX_CONTEXT_CHARS = 1_800;
+
+/**
+ * The entries whose triggers a message calls up, best first. The score is `0.8 · best phrase + 0.2 · relevance`, where relevance
+ * (0 to 1, by `path:startLine`) is what a keyword search of the message gave the entry.
+ */
+export function recallEntries(
+  entries: TrustedEntry[],
+  message: string,
+  options: { relevance: Map<string, number>; maxEntries: number; projectKeys: string[] },
+): RecalledEntry[] {
+  const words = new Set(wordsOf(message));
+  const active = new Set(options.projectKeys);
+  const recalled: RecalledEntry[] = [];
+  for (const entry of entries) {
+    if (!entry.projects.every((project) => active.has(project))) continue;
+    const phrase = Math.max(0, ...entry.triggers.map((trigger) => phraseScore(trigger, words)));
+    if (phrase === 0) continue;
+    const relevance = Math.min(1, Math.max(0, options.relevance.get(`${entry.path}:${entry.startLine}`) ?? 0));
+    const matchScore = 0.8 * phrase + 0.2 * relevance;
+    if (matchScore >= MIN_MATCH)
+      recalled.push({ text: entry.text, path: entry.path, startLine: entry.startLine, matchScore });
+  }
+  recalled.sort((a, b) => b.matchScore - a.matchScore || compare(a.path, b.path) || a.startLine - b.startLine);
+  return recalled.slice(0, options.maxEntries);
+}
+
+/** How well one trigger phrase is met: 0.85 for a single word that is there, else by the share of its words. */
+function phraseScore(phrase: string, messageWords: Set<string>): number {
+  const words = [...new Set(wordsOf(phrase))];
+  const [first] = words;
+  if (first === undefined) return 0;
+  if (words.length === 1) return messageWords.has(first) ? 0.85 : 0;
+  const overlap = words.filter((word) => messageWords.has(word)).length;
+  return overlap === 0 ? 0 : (overlap / words.length) * 0.8 + Math.min(1, overlap / 2) * 0.2;
+}
+
+/** Single letters, and the last character of a run of an unspaced script, say little beside the words and pairs around them. */
+function wordsOf(text: string): string[] {
+  const tokens = indexTokens(text);
+  const long = tokens.filter((token) => token.length > 1);
+  return long.length > 0 ? long : tokens;
+}
+
+/** The recalled entries as the lines that go into an agent's hidden context; "" when there are none. */
+export function recallContext(entries: RecalledEntry[]): string {
+  let out = "";
+  for (const entry of entries) {
+    const line = `- ${entry.text
+      .replace(/^[-*]\s+/, "")
+      .replace(/\s+/g, " ")
+      .trim()} (Source: ${entry.path}#L${entry.startLine})\n`;
+    if (out.length + line.length > MAX_CONTEXT_CHARS) break;
+    out += line;
+  }
+  return out.trimEnd();
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

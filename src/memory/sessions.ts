@@ -1,0 +1,37 @@
+/** What a session key tells: its agent, its channel and the kind of chat. */
+export type SessionFacts = {
+  /** Lower-case, as given. */
+  rawKey: string;
+  /** Without a leading `agent:<id>:`. */
+  key: string;
+  agentId: string | null;
+  channel: string | null;
+  chatType: "direct" | "group" | "channel";
+  /** The agent's own main session, or no key at all: the one place long-term memory is loaded into. */
+  main: boolean;
+};
+
+const CHAT_WORDS = new Set(["group", "channel", "direct", "dm"]);
+
+/**
+ * Reads a session key (`agent:main:discord:channel:42`, `agent:main:main`, …). A chat type given by the caller beats the
+ * one in the key; no key and no chat type count as the main direct chat.
+ */
+export function sessionFacts(sessionKey?: string, chatType?: string): SessionFacts {
+  const rawKey = (sessionKey ?? "").trim().toLowerCase();
+  const agent = /^agent:([^:]+):(.*)$/.exec(rawKey);
+  const key = agent?.[2] ?? rawKey;
+  const parts = key.split(":");
+  const second = parts[1];
+  const channel = second !== undefined && CHAT_WORDS.has(second) ? (parts[0] ?? null) : null;
+  const given = chatType?.trim().toLowerCase();
+  const derived = parts.includes("channel") ? "channel" : parts.includes("group") ? "group" : "direct";
+  const type =
+    given === "group" || given === "channel" ? given : given === "direct" || given === "dm" ? "direct" : derived;
+  return { rawKey, key, agentId: agent?.[1] ?? null, channel, chatType: type, main: key === "" || key === "main" };
+}
+
+/** Whether long-term memory may be shown: only in the main private session, never in a group, a channel or somebody else's chat. */
+export function isMainPrivate(facts: SessionFacts): boolean {
+  return facts.main && facts.chatType === "direct";
+}

@@ -1,0 +1,76 @@
+import { readFile } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { sessionIdOf } from "../notes/transcript.ts";
+
+export type SessionVisibility = "self" | "tree" | "agent" | "all";
+
+/** What a gateway's `sessions.json` says of one session; read, never written. */
+export type SessionEntry = {
+  sessionId: string;
+  sessionFile: string | null;
+  spawnedBy: string | null;
+  compactionCount: number | null;
+  memoryFlushCompactionCount: number | null;
+};
+
+/** The sessions of an agent by session key (lower case); empty when the gateway has written none, or nothing readable. */
+export async function readSessions(stateDir: string, agentId: string): Promise<Map<string, SessionEntry>> {
+  const sessions = new Map<string, SessionEntry>();
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(await readFile(join(stateDir, "agents", agentId, "sessions", "sessions.json"), "utf8"));
+  } catch {
+    return sessions;
+  }
+  if (typeof parsed !== "object" || parsed === null) return sessions;
+  for (const [key, value] of Object.entries(parsed as Record<string, unknown>)) {
+    if (typeof value !== "object" || value === null) continue;
+    const entry = value as Record<string, unknown>;
+    const text = (name: string): string | null => (typeof entry[name] === "string" ? entry[name] : null);
+    const count = (name: string): number | null => (typeof entry[name] === "number" ? entry[name] : null);
+    const sessionFile = text("sessionFile");
+    const sessionId = text("sessionId") ?? (sessionFile === null ? null : sessionIdOf(basename(sessionFile)));
+    if (sessionId === null) continue;
+    sessions.set(key.toLowerCase(), {
+      sessionId,
+      sessionFile,
+      spawnedBy: text("spawnedBy")?.toLowerCase() ?? null,
+      compactionCount: count("compactionCount"),
+      memoryFlushCompactionCount: count("memoryFlushCompactionCount"),
+    });
+  }
+  return sessions;
+}
+
+/**
+ * Which transcripts (by session id) a session may see in search results: all of the agent's (`agent`, `all`: null), its own and
+ * those of the sessions it spawned, at any depth (`tree`), or its own (`self`). Without a session key the last two see none.
+ */
+export function visibleSessionIds(
+  visibility: SessionVisibility,
+  sessionKey: string | undefined,
+  sessions: Map<string, SessionEntry>,
+): Set<string> | null {
+  if (visibility === "agent" || visibility === "all") return null;
+  const asking = sessionKey?.toLowerCase();
+  const keys = new Set(asking === undefined ? [] : [asking]);
+  if (visibility === "tree") {
+    for (let grown = true; grown;) {
+      grown = false;
+      for (const [key, entry] of sessions) {
+        if (!keys.has(key) && entry.spawnedBy !== null && keys.has(entry.spawnedBy)) {
+          keys.add(key);
+          grown = true;
+        }
+      }
+    }
+  }
+  const ids = new Set<string>();
+  for (const key of keys) {
+    const entry = sessions.get(key);
+    if (entry === undefined) continue;
+    ids.add(entry.sessionId);
+    if (entry.sessionFile !== null) ids.add(sessionIdOf(basename(entry.sessionFile)));
+  }
+  return ids;
+}

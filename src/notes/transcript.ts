@@ -1,0 +1,137 @@
+import { redactSecrets } from "./redact.ts";
+
+/** A session transcript as it is indexed: one line per piece of a turn, each traceable to its line of the JSONL file. */
+export type RenderedTranscript = {
+  /** `User: …` and `Assistant: …` lines. */
+  text: string;
+  /** For each line of `text`, the 1-based line of the JSONL file it came from. */
+  sourceLines: number[];
+  /** Time of the last turn kept, in milliseconds since 1970; null when no turn carries one. */
+  lastActivityMs: number | null;
+  /** Turns kept. */
+  turns: number;
+};
+
+/** Longer turns are wrapped, so that a passage of a monologue stays within a passage's size. */
+const WRAP_CHARS = 800;
+
+/**
+ * Whether a file in a sessions folder is a transcript: `<id>.jsonl` and its archives (`.jsonl.reset.<time>`,
+ * `.jsonl.deleted.<time>`). Trajectories, checkpoints, locks and backups lie beside it and say the same things again.
+ */
+export function isTranscriptName(name: string): boolean {
+  if (!/^[^.][^/]*\.jsonl(?:\.(?:reset|deleted)\.[0-9TZ:._-]+)?$/.test(name)) return false;
+  return !/\.(?:trajectory|checkpoint|lock|bak)\b/.test(name);
+}
+
+/** Session id of a transcript's file name: the name up to `.jsonl`. */
+export function sessionIdOf(name: string): string {
+  return name.replace(/\.jsonl(?:\..*)?$/, "");
+}
+
+/** The user's and the assistant's turns of a JSONL transcript, cleaned and with secrets masked. Unreadable lines are passed over. */
+export function renderTranscript(jsonl: string): RenderedTranscript {
+  const lines: string[] = [];
+  const sourceLines: number[] = [];
+  let lastActivityMs: number | null = null;
+  let turns = 0;
+  let lineNumber = 0;
+  for (const raw of jsonl.split("\n")) {
+    lineNumber += 1;
+    const turn = readTurn(raw);
+    if (turn === null) continue;
+    turns += 1;
+    if (turn.timeMs !== null) lastActivityMs = Math.max(lastActivityMs ?? 0, turn.timeMs);
+    for (const piece of wrap(turn.text)) {
+      lines.push(`${turn.label}: ${piece}`);
+      sourceLines.push(lineNumber);
+    }
+  }
+  return { text: lines.join("\n"), sourceLines, lastActivityMs, turns };
+}
+
+type Turn = { label: "User" | "Assistant"; text: string; timeMs: number | null };
+
+function readTurn(raw: string): Turn | null {
+  if (raw.trim() === "") return null;
+  let entry: unknown;
+  try {
+    entry = JSON.parse(raw);
+  } catch {
+    return null;
+  }
+  if (!isRecord(entry) || entry["type"] !== "message" || !isRecord(entry["message"])) return null;
+  const message = entry["message"];
+  const role = message["role"];
+  if (role !== "user" && role !== "assistant") return null;
+  // Messages that one session sent to another are not what the user said.
+  if (isRecord(message["provenance"]) && message["provenance"]["kind"] === "inter_session") return null;
+  const text = cleanTurn(textOf(message["content"]), role);
+  if (text === "") return null;
+  return { label: role === "user" ? "User" : "Assistant", text: redactSecrets(text), timeMs: timeOf(entry, message) };
+}
+
+function textOf(content: unknown): string {
+  if (typeof content === "string") return content;
+  if (!Array.isArray(content)) return "";
+  return content
+    .filter(
+      (block): block is { text: string } =>
+        isRecord(block) && block["type"] === "text" && typeof block["text"] === "string",
+    )
+    .map((block) => block.text)
+    .join("\n");
+}
+
+function timeOf(entry: Record<string, unknown>, message: Record<string, unknown>): number | null {
+  if (typeof message["timestamp"] === "number") return message["timestamp"];
+  const parsed = typeof entry["timestamp"] === "string" ? Date.parse(entry["timestamp"]) : NaN;
+  return Number.isFinite(parsed) ? parsed : null;
+}
+
+/** Blocks that a gateway puts before what a person wrote. */
+const ENVELOPE = /^\s*[^\n]*\(untrusted metadata\):\s*\n```(?:json)?\n[\s\S]*?\n```[ \t]*\n?/;
+const RUNTIME_CONTEXT = /<(runtime-context|system-reminder|relevant-memories)>[\s\S]*?<\/\1>/g;
+
+/** User messages that a machine wrote. */
+const MACHINE_PROMPTS: readonly RegExp[] = [
+  /^System(?: \(untrusted\))?: \[/,
+  /^\[cron:/,
+  /^\[inter-session message\]/i,
+  /^Read HEARTBEAT\.md\b/,
+  /^(?:An async command|A scheduled reminder)\b.*\b(?:completed|finished|has been triggered)/,
+];
+
+function cleanTurn(text: string, role: "user" | "assistant"): string {
+  let out = text;
+  if (role === "user") {
+    while (ENVELOPE.test(out)) out = out.replace(ENVELOPE, "");
+    out = out.replace(RUNTIME_CONTEXT, " ");
+  }
+  out = out.replace(/\s+/g, " ").trim();
+  if (role === "user" && MACHINE_PROMPTS.some((pattern) => pattern.test(out))) return "";
+  if (role === "assistant" && /^(?:NO_REPLY|HEARTBEAT_OK)\.?$/.test(out)) return "";
+  return out;
+}
+
+/** Pieces of at most `WRAP_CHARS` UTF-16 units, cut at a blank where there is one, never inside a surrogate pair. */
+function wrap(text: string): string[] {
+  const pieces: string[] = [];
+  let rest = text;
+  while (rest.length > WRAP_CHARS) {
+    let cut = rest.lastIndexOf(" ", WRAP_CHARS);
+    if (cut <= 0) {
+      cut = WRAP_CHARS;
+      const unit = rest.charCodeAt(cut - 1);
+      if (unit >= 0xd800 && unit <= 0xdbff) cut -= 1;
+    }
+    pieces.push(rest.slice(0, cut));
+    rest = rest.slice(cut).trimStart();
+  }
+  pieces.push(rest);
+  return pieces;
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,93 @@
+import { writeMeta } from "./meta.ts";
+import { inTransaction } from "./open.ts";
+import type { Index } from "./types.ts";
+
+/** A row of qmd's `store_collections`; contexts are texts by path prefix. */
+export type StoredCollection = {
+  name: string;
+  path: string;
+  pattern: string;
+  ignore: string[] | null;
+  includeByDefault: boolean;
+  updateCommand: string | null;
+  context: Record<string, string> | null;
+};
+
+type StoredRow = {
+  name: string;
+  path: string;
+  pattern: string;
+  ignore: string | null;
+  include: number | null;
+  command: string | null;
+  context: string | null;
+};
+
+/** The collections that the index knows, ordered by name. */
+export function storedCollections(index: Index): StoredCollection[] {
+  return index.db
+    .query<StoredRow, []>(
+      `SELECT name, path, pattern, ignore_patterns AS ignore, include_by_default AS include, update_command AS command, context
+       FROM store_collections ORDER BY name`,
+    )
+    .all()
+    .map((row) => ({
+      name: row.name,
+      path: row.path,
+      pattern: row.pattern,
+      ignore: row.ignore === null ? null : (JSON.parse(row.ignore) as string[]),
+      includeByDefault: row.include !== 0,
+      updateCommand: row.command,
+      context: row.context === null ? null : (JSON.parse(row.context) as Record<string, string>),
+    }));
+}
+
+/** Makes the index know exactly these collections; documents of others stay. */
+export function replaceStoredCollections(index: Index, collections: readonly StoredCollection[]): void {
+  inTransaction(index, () => {
+    index.db.run("DELETE FROM store_collections");
+    const insert = index.db.query(
+      `INSERT INTO store_collections(name, path, pattern, ignore_patterns, include_by_default, update_command, context)
+       VALUES (?, ?, ?, ?, ?, ?, ?)`,
+    );
+    for (const { name, path, pattern, ignore, includeByDefault, updateCommand, context } of collections) {
+      insert.run(
+        name,
+        path,
+        pattern,
+        ignore === null ? null : JSON.stringify(ignore),
+        includeByDefault ? 1 : 0,
+        updateCommand,
+        context === null ? null : JSON.stringify(context),
+      );
+    }
+  });
+}
+
+/** A value of qmd's `store_config` (`config_hash`, `global_context`), or null. */
+export function readStoreConfig(index: Index, key: string): string | null {
+  return (
+    index.db.query<{ value: string | null }, [string]>("SELECT value FROM store_config WHERE key = ?").get(key)
+      ?.value ?? null
+  );
+}
+
+/** Sets a value of `store_config`, or removes it. */
+export function writeStoreConfig(index: Index, key: string, value: string | null): void {
+  if (value === null) index.db.query("DELETE FROM store_config WHERE key = ?").run(key);
+  else index.db.query("INSERT OR REPLACE INTO store_config(key, value) VALUES (?, ?)").run(key, value);
+}
+
+/** Gives the documents of a collection to another name. Rows that the new name had at the same paths go. */
+export function renameDocumentsCollection(index: Index, from: string, to: string): void {
+  inTransaction(index, () => {
+    index.db
+      .query(
+        "DELETE FROM documents WHERE collection = ?2 AND active = 0 AND path IN (SELECT path FROM documents WHERE collection = ?1)",
+      )
+      .run(from, to);
+    index.db.query("UPDATE documents SET collection = ? WHERE collection = ?").run(to, from);
+    // In-memory copies can't see from ids alone that passages changed hands.
+    writeMeta(index, "collections.renamed", new Date().toISOString());
+  });
+}

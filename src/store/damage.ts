@@ -1,0 +1,42 @@
+import { closeSync, existsSync, fstatSync, openSync, readSync, renameSync } from "node:fs";
+
+const MAGIC = "SQLite format 3\0";
+
+/** What is wrong with a file that should be an SQLite database, judged by its first page and its length; null when nothing is. */
+export function damageOf(path: string): string | null {
+  const file = openSync(path, "r");
+  try {
+    const { size } = fstatSync(file);
+    if (size === 0) return null;
+    const header = Buffer.alloc(100);
+    if (readSync(file, header, 0, 100, 0) < 100 || header.toString("latin1", 0, 16) !== MAGIC) return "not a database";
+    const pageSize = header.readUInt16BE(16) === 1 ? 65536 : header.readUInt16BE(16);
+    const pages = header.readUInt32BE(28);
+    // The page count holds only when it was written together with the change counter; pages may still stand in the WAL.
+    const counted = header.readUInt32BE(24) === header.readUInt32BE(92);
+    return counted && pages * pageSize > size && !existsSync(`${path}-wal`) ? "cut short" : null;
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** Whether SQLite says that the file is no database or malformed. */
+export function isDamage(error: unknown): boolean {
+  return /^SQLITE_(CORRUPT|NOTADB)/.test((error as { code?: string } | null)?.code ?? "");
+}
+
+/** Moves a damaged index away under a dated name, with its `-wal` and `-shm`; returns the sentence to warn with. */
+export function setAside(path: string, reason: string): string {
+  const stamp = new Date().toISOString().replaceAll(/[-:]/g, "").replace(/\.\d+/, "");
+  let target = `${path}.damaged-${stamp}`;
+  for (let n = 2; existsSync(target); n++) target = `${path}.damaged-${stamp}-${n}`;
+  // The database goes first: SQLite drops a journal that it finds beside a new, empty database.
+  for (const suffix of ["", "-wal", "-shm"]) {
+    try {
+      renameSync(path + suffix, target + suffix);
+    } catch (error) {
+      if ((error as { code?: string }).code !== "ENOENT") throw error;
+    }
+  }
+  return `The index ${path} was damaged (${reason}); it was set aside as ${target} and is rebuilt from your notes.`;
+}

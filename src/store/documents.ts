@@ -1,0 +1,176 @@
+import { readPassageKeys, removePassages, writePassages } from "./passages.ts";
+import { inTransaction } from "./open.ts";
+import { releaseVectors } from "./vectors.ts";
+import type { DocumentDraft, DocumentRow, Index } from "./types.ts";
+
+type StoredDocument = Omit<DocumentRow, "tags"> & { tags: string | null };
+
+// A document that another program wrote has no size and time of ours: −1 matches no file, so the next sync reads it.
+const SELECT_DOCUMENT = `SELECT d.id, d.collection, d.path, d.title, d.hash, coalesce(f.mtime_ms, -1) AS mtimeMs,
+  coalesce(f.size, -1) AS size, f.date, f.tags
+  FROM documents d LEFT JOIN memq_files f ON f.document_id = d.id AND f.hash = d.hash WHERE d.active = 1`;
+
+function toRow(stored: StoredDocument): DocumentRow {
+  return { ...stored, tags: stored.tags === null ? [] : (JSON.parse(stored.tags) as string[]) };
+}
+
+function select(index: Index, condition: string, ...values: (string | number)[]): DocumentRow[] {
+  return index.db
+    .query<StoredDocument, (string | number)[]>(`${SELECT_DOCUMENT} ${condition}`)
+    .all(...values)
+    .map(toRow);
+}
+
+/** The active documents of a collection, ordered by path (binary). */
+export function documentsOf(index: Index, collection: string): DocumentRow[] {
+  return select(index, "AND d.collection = ? ORDER BY d.path", collection);
+}
+
+/** The active documents of several collections, ordered by collection and path. */
+export function documentsIn(index: Index, collections: readonly string[]): DocumentRow[] {
+  return select(
+    index,
+    "AND d.collection IN (SELECT value FROM json_each(?)) ORDER BY d.collection, d.path",
+    JSON.stringify(collections),
+  );
+}
+
+/** The active document at exactly this path. */
+export function findDocument(index: Index, collection: string, path: string): DocumentRow | null {
+  return select(index, "AND d.collection = ? AND d.path = ?", collection, path)[0] ?? null;
+}
+
+/** Active documents by id; ids that are gone are absent. */
+export function documentsById(index: Index, ids: readonly number[]): Map<number, DocumentRow> {
+  const rows = select(index, "AND d.id IN (SELECT value FROM json_each(?))", JSON.stringify(ids));
+  return new Map(rows.map((row) => [row.id, row]));
+}
+
+/** Active documents whose hash begins with these hex digits (a docid is the first six), in order of their id. */
+export function documentsByHashPrefix(index: Index, prefix: string): DocumentRow[] {
+  const start = prefix.toLowerCase();
+  if (!/^[0-9a-f]+$/.test(start)) return [];
+  // "g" follows every hex digit, so this range is the prefix and can use the index.
+  return select(index, "AND d.hash >= ? AND d.hash < ? ORDER BY d.id", start, `${start}g`);
+}
+
+/** Active documents whose `collection/path` ends with `suffix` at a path boundary, in order of collection and path. */
+export function documentsBySuffix(index: Index, suffix: string): DocumentRow[] {
+  const tail = `/${suffix.replace(/^\/+/, "")}`;
+  return select(
+    index,
+    "AND substr('/' || d.collection || '/' || d.path, -length(?1)) = ?1 ORDER BY d.collection, d.path",
+    tail,
+  );
+}
+
+/** Active documents that another program wrote or changed since we cut them: cut them from `contentText`. */
+export function documentsWithoutPassages(index: Index): DocumentRow[] {
+  return select(index, "AND f.document_id IS NULL ORDER BY d.collection, d.path");
+}
+
+/** The text that a hash stands for, or null. */
+export function contentText(index: Index, hash: string): string | null {
+  return index.db.query<{ doc: string }, [string]>("SELECT doc FROM content WHERE hash = ?").get(hash)?.doc ?? null;
+}
+
+/** Ids of what `writeDocuments` wrote, in the order of its drafts, and how many documents were new. */
+export type WrittenDocuments = { ids: number[]; added: number };
+
+/**
+ * Writes new and changed documents with their passages in one transaction; the passages that they replace go. Vectors that
+ * nothing refers to any more move to the embedding cache. A document that was removed before comes back under its old id.
+ */
+export function writeDocuments(index: Index, drafts: readonly DocumentDraft[]): WrittenDocuments {
+  return inTransaction(index, () => {
+    const ids: number[] = [];
+    let added = 0;
+    const released = new Map<string, string>();
+    for (const draft of drafts) {
+      const written = writeDocument(index, draft);
+      if (written.isNew) added++;
+      ids.push(written.id);
+      for (const { vectorKey, textHash } of readPassageKeys(index, written.id)) released.set(vectorKey, textHash);
+      removePassages(index, [written.id]);
+      writePassages(index, written.id, draft.hash, draft.passages);
+    }
+    releaseVectors(index, released);
+    return { ids, added };
+  });
+}
+
+function writeDocument(index: Index, draft: DocumentDraft): { id: number; isNew: boolean } {
+  const { db } = index;
+  const now = new Date().toISOString();
+  const created = isoTime(draft.birthtimeMs > 0 ? draft.birthtimeMs : draft.mtimeMs, now);
+  const modified = isoTime(draft.mtimeMs, now);
+  db.query("INSERT OR IGNORE INTO content(hash, doc, created_at) VALUES (?, ?, ?)").run(draft.hash, draft.text, now);
+  const known = db
+    .query<{ id: number; active: number }, [string, string]>(
+      "SELECT id, active FROM documents WHERE collection = ? AND path = ?",
+    )
+    .get(draft.collection, draft.path);
+  let id: number;
+  if (known === null) {
+    const inserted = db
+      .query(
+        "INSERT INTO documents(collection, path, title, hash, created_at, modified_at, active) VALUES (?, ?, ?, ?, ?, ?, 1)",
+      )
+      .run(draft.collection, draft.path, draft.title, draft.hash, created, modified);
+    id = Number(inserted.lastInsertRowid);
+  } else {
+    id = known.id;
+    db.query("UPDATE documents SET title = ?, hash = ?, modified_at = ?, active = 1 WHERE id = ?").run(
+      draft.title,
+      draft.hash,
+      modified,
+      id,
+    );
+  }
+  db.query(
+    "INSERT OR REPLACE INTO memq_files(document_id, hash, size, mtime_ms, date, tags) VALUES (?, ?, ?, ?, ?, ?)",
+  ).run(
+    id,
+    draft.hash,
+    draft.size,
+    draft.mtimeMs,
+    draft.date,
+    draft.tags.length > 0 ? JSON.stringify(draft.tags) : null,
+  );
+  return { id, isNew: known === null || known.active === 0 };
+}
+
+function isoTime(ms: number, otherwise: string): string {
+  const date = new Date(ms);
+  return Number.isNaN(date.getTime()) ? otherwise : date.toISOString();
+}
+
+/** Marks documents as gone, as qmd does: their rows and content stay for `cleanup`, their passages and vectors go. */
+export function removeDocuments(index: Index, ids: readonly number[]): void {
+  if (ids.length === 0) return;
+  inTransaction(index, () => {
+    const released = new Map<string, string>();
+    for (const id of ids) {
+      for (const { vectorKey, textHash } of readPassageKeys(index, id)) released.set(vectorKey, textHash);
+      index.db.query("UPDATE documents SET active = 0 WHERE id = ?").run(id);
+      index.db.query("DELETE FROM memq_files WHERE document_id = ?").run(id);
+    }
+    removePassages(index, ids);
+    releaseVectors(index, released);
+  });
+}
+
+/** Records that a file was touched and not changed. */
+export function touchDocument(index: Index, id: number, file: { mtimeMs: number; size: number }): void {
+  index.db.query("UPDATE memq_files SET mtime_ms = ?, size = ? WHERE document_id = ?").run(file.mtimeMs, file.size, id);
+}
+
+/** Active documents per collection, with the newest `modified_at` (ISO), ordered by name; each counts once per path. */
+export function documentCounts(index: Index): { collection: string; count: number; updatedAt: string }[] {
+  return index.db
+    .query<{ collection: string; count: number; updatedAt: string }, []>(
+      `SELECT collection, count(*) AS count, max(modified_at) AS updatedAt FROM documents WHERE active = 1
+       GROUP BY collection ORDER BY collection`,
+    )
+    .all();
+}

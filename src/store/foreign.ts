@@ -1,0 +1,87 @@
+import { Database } from "bun:sqlite";
+import { existsSync } from "node:fs";
+import { damageOf } from "./damage.ts";
+import { tableNames } from "./schema.ts";
+
+/** Names of OpenClaw's own built-in index, of its older and its newer form. */
+const OLD_FORM = ["chunks", "files", "meta"];
+const NEW_FORM = ["memory_index_chunks", "memory_index_meta"];
+
+/** Whether these tables are OpenClaw's own built-in index and not ours. */
+export function isForeign(tables: ReadonlySet<string>): boolean {
+  if (tables.has("memq_meta")) return false;
+  return OLD_FORM.every((name) => tables.has(name)) || NEW_FORM.every((name) => tables.has(name));
+}
+
+/** Whether OpenClaw's own built-in index lies at `path`; ours then goes beside it. Missing and damaged files are not foreign. */
+export function isForeignIndex(path: string): boolean {
+  return withForeign(path, isForeign, false);
+}
+
+/** Vectors that OpenClaw has cached for texts (SHA-256 hex of each) by this provider and model; read-only, empty when it has none. */
+export function foreignCachedVectors(
+  path: string,
+  provider: string,
+  model: string,
+  hashes: readonly string[],
+): Map<string, Float32Array> {
+  return withForeign(
+    path,
+    (tables, db) => {
+      const found = new Map<string, Float32Array>();
+      for (const table of ["embedding_cache", "memory_embedding_cache"].filter((name) => tables.has(name))) {
+        const rows = db
+          .query<{ hash: string; embedding: unknown; dims: number | null }, [string, string, string]>(
+            `SELECT hash, embedding, dims FROM ${table}
+             WHERE provider = ? AND model = ? AND hash IN (SELECT value FROM json_each(?))`,
+          )
+          .all(provider, model, JSON.stringify(hashes));
+        for (const row of rows) {
+          const vector = decodeVector(row.embedding, row.dims);
+          if (vector !== null) found.set(row.hash, vector);
+        }
+      }
+      return found;
+    },
+    new Map<string, Float32Array>(),
+  );
+}
+
+/** A vector as OpenClaw's versions wrote it: JSON text, little-endian float64, or little-endian float32; null if it is none. */
+function decodeVector(stored: unknown, dims: number | null): Float32Array | null {
+  const values =
+    typeof stored === "string" ? parseNumbers(stored) : stored instanceof Uint8Array ? fromBytes(stored, dims) : null;
+  if (values === null || values.length === 0 || (dims !== null && values.length !== dims)) return null;
+  return values.every((value) => Number.isFinite(value)) ? values : null;
+}
+
+function parseNumbers(json: string): Float32Array | null {
+  try {
+    const parsed: unknown = JSON.parse(json);
+    return Array.isArray(parsed) && parsed.every((n) => typeof n === "number") ? Float32Array.from(parsed) : null;
+  } catch {
+    return null;
+  }
+}
+
+function fromBytes(bytes: Uint8Array, dims: number | null): Float32Array | null {
+  const copy = bytes.slice().buffer;
+  if (bytes.length % 8 === 0 && (dims === null || bytes.length === dims * 8))
+    return Float32Array.from(new Float64Array(copy));
+  return bytes.length % 4 === 0 ? new Float32Array(copy) : null;
+}
+
+function withForeign<T>(path: string, read: (tables: Set<string>, db: Database) => T, otherwise: T): T {
+  if (!existsSync(path) || damageOf(path) !== null) return otherwise;
+  let db: Database | undefined;
+  try {
+    db = new Database(path, { readonly: true });
+    db.run("PRAGMA busy_timeout = 1000");
+    return read(tableNames(db), db);
+  } catch {
+    // Another program's file, and only a source of savings: without it every text is embedded anew.
+    return otherwise;
+  } finally {
+    db?.close();
+  }
+}

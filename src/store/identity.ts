@@ -1,0 +1,69 @@
+import { createHash } from "node:crypto";
+import { readMeta, writeMeta } from "./meta.ts";
+import type { Index, VectorIdentity } from "./types.ts";
+
+const SERVING = "vectors.serving";
+const NEXT = "vectors.next";
+
+/** Whether vectors of both lie in the same space. Of vectors that qmd wrote only model and fingerprint are known (`provider` ""). */
+export function sameIdentity(a: VectorIdentity, b: VectorIdentity): boolean {
+  if (a.model !== b.model || a.fingerprint !== b.fingerprint) return false;
+  return a.provider === "" || b.provider === "" || identityFields(a) === identityFields(b);
+}
+
+function identityFields(identity: VectorIdentity): string {
+  const { provider, endpoint, dimensions, documentInputType, promptForm, cutting } = identity;
+  return JSON.stringify([provider, endpoint, dimensions, documentInputType, promptForm, cutting]);
+}
+
+/** Name of the part of the embedding cache that fits an identity: how passages are cut does not matter to a text's vector. */
+export function cacheSpace(identity: VectorIdentity): string {
+  const { provider, model, endpoint, dimensions, documentInputType, promptForm } = identity;
+  const parts = JSON.stringify([provider, model, endpoint, dimensions, documentInputType, promptForm]);
+  return createHash("sha256").update(parts).digest("hex").slice(0, 16);
+}
+
+function readIdentity(index: Index, key: string): VectorIdentity | null {
+  const stored = readMeta(index, key);
+  return stored === null ? null : (JSON.parse(stored) as VectorIdentity);
+}
+
+/**
+ * The identity of the vectors that searches use, null when there are none. Where qmd wrote vectors under another model since,
+ * only `model` and `fingerprint` are known, and `provider` is "".
+ */
+export function servingIdentity(index: Index): VectorIdentity | null {
+  const stored = readIdentity(index, SERVING);
+  const rows = index.db.query<{ model: string; fingerprint: string }, [string, string]>(
+    `SELECT model, embed_fingerprint AS fingerprint FROM content_vectors WHERE model = ? AND embed_fingerprint = ? LIMIT 1`,
+  );
+  if (stored !== null && rows.get(stored.model, stored.fingerprint) !== null) return stored;
+  const found = index.db
+    .query<{ model: string; fingerprint: string }, []>(
+      "SELECT model, embed_fingerprint AS fingerprint FROM content_vectors LIMIT 1",
+    )
+    .get();
+  if (found === null) return stored;
+  return {
+    ...found,
+    provider: "",
+    endpoint: "",
+    dimensions: null,
+    documentInputType: null,
+    promptForm: "",
+    cutting: "",
+  };
+}
+
+/** The identity that a rebuild in progress leads to, or null. */
+export function nextIdentity(index: Index): VectorIdentity | null {
+  return readIdentity(index, NEXT);
+}
+
+export function writeServing(index: Index, identity: VectorIdentity | null): void {
+  writeMeta(index, SERVING, identity === null ? null : JSON.stringify(identity));
+}
+
+export function writeNext(index: Index, identity: VectorIdentity | null): void {
+  writeMeta(index, NEXT, identity === null ? null : JSON.stringify(identity));
+}

@@ -1,0 +1,92 @@
+import type { Index, KeywordCandidate, KeywordMatch, KeywordPhrase, Scope } from "./types.ts";
+
+/**
+ * The passages in `scope` that match, best BM25 first, at most `limit`. Collections and documents are filtered inside the
+ * ranked scan: it goes on until `limit` of them are found. `weights` are BM25's for body and name.
+ */
+export function keywordCandidates(
+  index: Index,
+  match: KeywordMatch,
+  options: Scope & { limit: number; weights?: { body: number; name: number } },
+): KeywordCandidate[] {
+  const expression = ftsExpression(match);
+  if (expression === null || options.collections.length === 0 || options.documentIds?.length === 0) return [];
+  const { body, name } = options.weights ?? { body: 1, name: 1 };
+  const inDocuments = options.documentIds === undefined ? "" : "AND p.document_id IN (SELECT value FROM json_each(?5))";
+  // CROSS JOIN keeps the order of the loops: ranked passages first, then a look at where each belongs.
+  const query = index.db.query<KeywordCandidate, (string | number)[]>(
+    `SELECT f.rowid AS passageId, p.document_id AS documentId, f.rank AS rank, f.body AS body, f.name AS name
+     FROM memq_fts f CROSS JOIN memq_passages p ON p.id = f.rowid CROSS JOIN documents d ON d.id = p.document_id
+     WHERE memq_fts MATCH ?1 AND f.rank MATCH ?2 AND d.active = 1 AND d.collection IN (SELECT value FROM json_each(?3))
+     ${inDocuments} ORDER BY f.rank LIMIT ?4`,
+  );
+  const values = [expression, `bm25(${body}, ${name})`, JSON.stringify(options.collections), options.limit];
+  return options.documentIds === undefined
+    ? query.all(...values)
+    : query.all(...values, JSON.stringify(options.documentIds));
+}
+
+/** The FTS5 expression of a match, or null when it asks for nothing; every token is a quoted string, so none is ever syntax. */
+function ftsExpression(match: KeywordMatch): string | null {
+  const phrases = (list: readonly KeywordPhrase[] | undefined): string[] =>
+    (list ?? []).map(ftsPhrase).filter((phrase) => phrase !== null);
+  const any = phrases(match.any);
+  const parts = phrases(match.all);
+  if (any.length > 0) parts.push(`(${any.join(" OR ")})`);
+  if (parts.length === 0) return null;
+  const none = phrases(match.none);
+  const positive = parts.join(" AND ");
+  return none.length === 0 ? positive : `(${positive}) NOT (${none.join(" OR ")})`;
+}
+
+function ftsPhrase(phrase: KeywordPhrase): string | null {
+  // A NUL would end the expression; blanks and quotes are kept apart by FTS5's own quoting.
+  const tokens = phrase.tokens.map((token) => token.replaceAll("\0", "").trim()).filter((token) => token !== "");
+  if (tokens.length === 0) return null;
+  return `"${tokens.join(" ").replaceAll('"', '""')}"${phrase.prefix ? " *" : ""}`;
+}
+
+/** How many passages hold each token, in body or name; 0 for a token that none holds. */
+export function documentFrequencies(index: Index, tokens: readonly string[]): Map<string, number> {
+  const query = index.db.query<{ doc: number }, [string]>("SELECT doc FROM memq_terms WHERE term = ?");
+  return new Map(tokens.map((token) => [token, query.get(token)?.doc ?? 0]));
+}
+
+/** Number of passages, and their mean number of tokens in body and name. */
+export type CorpusStats = { passages: number; meanBody: number; meanName: number };
+
+/** Reads FTS5's own running totals (the "averages" record, row 1 of its data table): no scan, whatever the size. */
+export function corpusStats(index: Index): CorpusStats {
+  const record = index.db.query<{ block: Uint8Array }, []>("SELECT block FROM memq_fts_data WHERE id = 1").get()?.block;
+  const [passages = 0, body = 0, name = 0] = varints(record ?? new Uint8Array());
+  return passages === 0
+    ? { passages: 0, meanBody: 0, meanName: 0 }
+    : { passages, meanBody: body / passages, meanName: name / passages };
+}
+
+/** SQLite's variable-length integers: seven bits a byte, most significant first. */
+function varints(bytes: Uint8Array): number[] {
+  const numbers: number[] = [];
+  let value = 0;
+  for (const byte of bytes) {
+    value = value * 128 + (byte & 0x7f);
+    if (byte < 0x80) {
+      numbers.push(value);
+      value = 0;
+    }
+  }
+  return numbers;
+}
+
+/** Index tokens of passages, as the keyword leg would have returned them. */
+export function tokensOf(index: Index, passageIds: readonly number[]): Map<number, { body: string; name: string }> {
+  const query = index.db.query<{ body: string; name: string }, [number]>(
+    "SELECT body, name FROM memq_fts WHERE rowid = ?",
+  );
+  const found = new Map<number, { body: string; name: string }>();
+  for (const id of passageIds) {
+    const row = query.get(id);
+    if (row !== null) found.set(id, row);
+  }
+  return found;
+}

@@ -1,0 +1,146 @@
+import { linkSync, mkdirSync, readFileSync, renameSync, unlinkSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
+import { MemqError } from "../errors.ts";
+
+const DEFAULT_WAIT_MS = 120_000;
+
+/** How long a writer waits between looks at the lock; grows to the second number. */
+const LOOK_MS = [20, 250] as const;
+
+type Holder = { pid: number; started: string };
+
+/**
+ * Runs `work` as the only writer of an index: one process at a time holds `<index>.lock`, a file with its process id and
+ * start time, so that neither a dead holder nor another process under its number is believed. Waits at most `timeoutMs`
+ * (`QMD_SQLITE_BUSY_TIMEOUT`, else two minutes), then throws `INDEX_BUSY` (exit code 75).
+ */
+export async function withWriterLock<T>(
+  indexPath: string,
+  work: () => Promise<T> | T,
+  options: { timeoutMs?: number; signal?: AbortSignal } = {},
+): Promise<T> {
+  const path = `${indexPath}.lock`;
+  const timeout = options.timeoutMs ?? defaultWait();
+  const end = performance.now() + timeout;
+  let pause: number = LOOK_MS[0];
+  while (!tryLock(path)) {
+    options.signal?.throwIfAborted();
+    const left = end - performance.now();
+    if (left <= 0) throw busy(path);
+    await Bun.sleep(Math.min(pause, left));
+    pause = Math.min(pause * 1.5, LOOK_MS[1]);
+  }
+  try {
+    return await work();
+  } finally {
+    unlock(path);
+  }
+}
+
+/** Process id of the writer that holds the index, or null. */
+export function writerOf(indexPath: string): number | null {
+  const holder = readHolder(`${indexPath}.lock`);
+  return holder !== null && isAlive(holder) ? holder.pid : null;
+}
+
+function defaultWait(): number {
+  const value = process.env["QMD_SQLITE_BUSY_TIMEOUT"];
+  return value && /^\d+$/.test(value) ? Number(value) : DEFAULT_WAIT_MS;
+}
+
+function tryLock(path: string): boolean {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  const draft = `${path}.${process.pid}.${Bun.hash(`${performance.now()}${Math.random()}`).toString(36)}`;
+  writeFileSync(draft, JSON.stringify({ pid: process.pid, started: startTime(process.pid) ?? "" }), { mode: 0o600 });
+  try {
+    if (linkOnce(draft, path)) return true;
+    const holder = readHolder(path);
+    if (holder !== null && isAlive(holder)) return false;
+    clearStale(path, holder);
+    return linkOnce(draft, path);
+  } finally {
+    unlinkSync(draft);
+  }
+}
+
+/** Puts the finished file in place unless one is there: a link is made as a whole or not at all. */
+function linkOnce(draft: string, path: string): boolean {
+  try {
+    linkSync(draft, path);
+    return true;
+  } catch (error) {
+    if ((error as { code?: string }).code === "EEXIST") return false;
+    throw error;
+  }
+}
+
+/** Takes a dead holder's file away; if another process has put its own there meanwhile, that one is given back. */
+function clearStale(path: string, stale: Holder | null): void {
+  const aside = `${path}.stale.${process.pid}`;
+  try {
+    renameSync(path, aside);
+  } catch (error) {
+    if ((error as { code?: string }).code === "ENOENT") return;
+    throw error;
+  }
+  const taken = readHolder(aside);
+  if (taken !== null && isAlive(taken) && taken.pid !== stale?.pid) linkOnce(aside, path);
+  unlinkSync(aside);
+}
+
+function unlock(path: string): void {
+  const holder = readHolder(path);
+  if (holder?.pid !== process.pid) return;
+  try {
+    unlinkSync(path);
+  } catch (error) {
+    if ((error as { code?: string }).code !== "ENOENT") throw error;
+  }
+}
+
+function readHolder(path: string): Holder | null {
+  try {
+    const parsed = JSON.parse(readFileSync(path, "utf8")) as Partial<Holder>;
+    return Number.isInteger(parsed.pid) ? { pid: parsed.pid ?? 0, started: parsed.started ?? "" } : null;
+  } catch {
+    // Gone, or no lock of ours: either way nobody is known to hold it.
+    return null;
+  }
+}
+
+function isAlive(holder: Holder): boolean {
+  try {
+    process.kill(holder.pid, 0);
+  } catch (error) {
+    if ((error as { code?: string }).code !== "EPERM") return false;
+  }
+  const started = startTime(holder.pid);
+  return started === null || holder.started === "" || started === holder.started;
+}
+
+/** When a process was started, in the system's own notation; null when that can't be told. */
+function startTime(pid: number): string | null {
+  try {
+    if (process.platform === "linux") {
+      // The name in the second field may hold blanks and brackets; the start time is the twentieth field after it.
+      const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+      return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19] ?? null;
+    }
+    const ps = Bun.spawnSync(["ps", "-o", "lstart=", "-p", String(pid)], { stderr: "ignore" });
+    return ps.stdout.toString().trim() || null;
+  } catch {
+    return null;
+  }
+}
+
+function busy(path: string): MemqError {
+  const pid = readHolder(path)?.pid;
+  return new MemqError(
+    "INDEX_BUSY",
+    `Another process${pid === undefined ? "" : ` (${pid})`} is writing to the index.`,
+    {
+      hint: "Try again when it has finished; QMD_SQLITE_BUSY_TIMEOUT sets how many milliseconds to wait.",
+      exitCode: 75,
+    },
+  );
+}

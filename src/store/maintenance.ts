@@ -1,0 +1,91 @@
+import { statSync } from "node:fs";
+import { clearLlmCache } from "./cache.ts";
+import { inTransaction } from "./open.ts";
+import { loadVec } from "./vec-extension.ts";
+import { shadowLayout } from "./vector-shadow.ts";
+import { deleteVec0 } from "./vector-vec0.ts";
+import type { Index } from "./types.ts";
+
+/** What `cleanup` would remove or has removed. */
+export type CleanupCounts = {
+  cachedAnswers: number;
+  orphanedVectors: number;
+  inactiveDocuments: number;
+  orphanedContents: number;
+};
+
+// A vector's books and the vector may each outlive the other when a program was stopped in between: both are orphans.
+const ORPHANED_BOOKS = `SELECT hash || '_' || seq AS key FROM content_vectors c
+  WHERE NOT EXISTS (SELECT 1 FROM memq_passages p WHERE p.vector_key = c.hash || '_' || c.seq)
+  AND NOT EXISTS (SELECT 1 FROM documents d WHERE d.hash = c.hash AND d.active = 1)`;
+const ORPHANED_CONTENTS = "SELECT hash FROM content WHERE hash NOT IN (SELECT hash FROM documents WHERE active = 1)";
+
+/** What `cleanup` would do now. */
+export function cleanupCounts(index: Index): CleanupCounts {
+  const count = (sql: string): number => index.db.query<{ n: number }, []>(sql).get()?.n ?? 0;
+  return {
+    cachedAnswers: count("SELECT count(*) AS n FROM llm_cache"),
+    orphanedVectors: orphanedVectorKeys(index).length,
+    inactiveDocuments: count("SELECT count(*) AS n FROM documents WHERE active = 0"),
+    orphanedContents: count(`SELECT count(*) AS n FROM (${ORPHANED_CONTENTS})`),
+  };
+}
+
+/** Vectors and their books that belong to no active document. */
+export function orphanedVectorKeys(index: Index): string[] {
+  const parts = [ORPHANED_BOOKS];
+  const loose = (column: string, table: string): string =>
+    `SELECT v.${column} AS key FROM ${table} v WHERE NOT EXISTS (SELECT 1 FROM memq_passages p WHERE p.vector_key = v.${column})
+     AND NOT EXISTS (SELECT 1 FROM documents d WHERE d.active = 1 AND d.hash = substr(v.${column}, 1, instr(v.${column}, '_') - 1))`;
+  parts.push(loose("vector_key", "memq_vectors"));
+  if (shadowLayout(index) !== null) parts.push(loose("id", "vectors_vec_rowids"));
+  return index.db
+    .query<{ key: string }, []>(parts.join(" UNION "))
+    .all()
+    .map((row) => row.key);
+}
+
+/** Removes what no note needs any more, then compacts the full-text index and the file; returns what was removed. */
+export function cleanup(index: Index): CleanupCounts {
+  const counts = cleanupCounts(index);
+  inTransaction(index, () => {
+    clearLlmCache(index);
+    removeOrphanedVectors(index);
+    index.db.run("DELETE FROM documents WHERE active = 0");
+    index.db.run(`DELETE FROM content WHERE hash IN (${ORPHANED_CONTENTS})`);
+    index.db.run("INSERT INTO memq_fts(memq_fts) VALUES ('optimize')");
+  });
+  index.db.run("VACUUM");
+  checkpoint(index);
+  return counts;
+}
+
+function removeOrphanedVectors(index: Index): void {
+  const vec0 = shadowLayout(index) !== null && loadVec(index) === "vec0";
+  const unbook = index.db.query(
+    "DELETE FROM content_vectors WHERE hash || '_' || seq = ? AND hash = substr(?, 1, instr(?, '_') - 1)",
+  );
+  const unpack = index.db.query("DELETE FROM memq_vectors WHERE vector_key = ?");
+  for (const key of orphanedVectorKeys(index)) {
+    unbook.run(key, key, key);
+    unpack.run(key);
+    if (vec0) deleteVec0(index, key);
+  }
+}
+
+/** Deletes contents that no active document refers to (and with them inactive rows); returns how many. */
+export function removeOrphanedContents(index: Index): number {
+  const { changes } = index.db.query(`DELETE FROM content WHERE hash NOT IN (SELECT hash FROM documents)`).run();
+  return changes;
+}
+
+/** Writes the journal back into the file and empties it; says whether no reader was in the way. */
+export function checkpoint(index: Index): boolean {
+  return index.db.query<{ busy: number }, []>("PRAGMA wal_checkpoint(TRUNCATE)").get()?.busy === 0;
+}
+
+/** Bytes of the index file and of its journal. */
+export function indexSizes(path: string): { file: number; wal: number } {
+  const size = (name: string): number => statSync(name, { throwIfNoEntry: false })?.size ?? 0;
+  return { file: size(path), wal: size(`${path}-wal`) };
+}

@@ -1,0 +1,40 @@
+import type { Index } from "./types.ts";
+
+/** A value of `memq_meta`, or null. */
+export function readMeta(index: Index, key: string): string | null {
+  return (
+    index.db.query<{ value: string }, [string]>("SELECT value FROM memq_meta WHERE key = ?").get(key)?.value ?? null
+  );
+}
+
+/** Sets a value of `memq_meta`, or removes it. */
+export function writeMeta(index: Index, key: string, value: string | null): void {
+  if (value === null) index.db.query("DELETE FROM memq_meta WHERE key = ?").run(key);
+  else index.db.query("INSERT OR REPLACE INTO memq_meta(key, value) VALUES (?, ?)").run(key, value);
+}
+
+/**
+ * Changes whenever the index was written, by any connection: for caches of a process that stays alive. Costs microseconds.
+ */
+export function changeStamp(index: Index): string {
+  const { db } = index;
+  const version = db.query<{ data_version: number }, []>("PRAGMA data_version").get()?.data_version ?? 0;
+  const own = index.mode === "read" ? 0 : (db.query<{ n: number }, []>("SELECT total_changes() AS n").get()?.n ?? 0);
+  return `${version}.${own}`;
+}
+
+/** Sets `compactionCount` as the last cycle of this session whose memory flush has run. */
+export function writeFlush(index: Index, sessionKey: string, compactionCount: number, at: number): void {
+  index.db
+    .query("INSERT OR REPLACE INTO memq_flush(session_key, compaction_count, at) VALUES (?, ?, ?)")
+    .run(sessionKey, compactionCount, at);
+}
+
+/** The last flush of a session: its compaction cycle, and when (milliseconds since 1970). */
+export function readFlush(index: Index, sessionKey: string): { compactionCount: number; at: number } | null {
+  return index.db
+    .query<{ compactionCount: number; at: number }, [string]>(
+      "SELECT compaction_count AS compactionCount, at FROM memq_flush WHERE session_key = ?",
+    )
+    .get(sessionKey);
+}

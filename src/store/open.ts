@@ -1,0 +1,215 @@
+import { constants, Database } from "bun:sqlite";
+import { closeSync, existsSync, mkdirSync, openSync } from "node:fs";
+import { dirname } from "node:path";
+import { MemqError } from "../errors.ts";
+import { damageOf, isDamage, setAside } from "./damage.ts";
+import { isForeign } from "./foreign.ts";
+import { memqTables, migrate, qmdWasHere, SCHEMA_VERSION, schemaVersion, tableNames } from "./schema.ts";
+import type { Index } from "./types.ts";
+
+/** How long a reader waits for the short moments in which even WAL makes readers wait. */
+const READER_BUSY_MS = 5000;
+const WRITER_BUSY_MS = 120_000;
+
+/**
+ * Opens an index; the only place in the program that opens an SQLite file of ours.
+ *
+ * `write` creates the file and its folder, migrates its schema and rebuilds a damaged one beside (see `Index.warnings`).
+ * `read` writes nothing: a missing, damaged or not yet migrated file answers as an index that holds nothing (`Index.state`).
+ * Throws `INDEX_FOREIGN` for OpenClaw's own index, `INDEX_NEWER` for a later version's file, `INDEX_UNREADABLE` otherwise.
+ */
+export function openIndex(path: string, options: { mode: "read" | "write" }): Index {
+  return options.mode === "read" ? openForReading(path) : openForWriting(path);
+}
+
+function openForReading(path: string): Index {
+  if (!existsSync(path)) return emptyIndex(path, "missing", []);
+  const damage = damageOf(path);
+  if (damage !== null)
+    return emptyIndex(path, "damaged", [`The index ${path} is damaged (${damage}); the next update rebuilds it.`]);
+  let db: Database | undefined;
+  try {
+    db = connectReadOnly(path);
+    db.run(`PRAGMA busy_timeout = ${busyTimeout(READER_BUSY_MS)}`);
+    const tables = tableNames(db);
+    refuseUnusable(db, tables, path);
+    const ready = schemaVersion(db, tables) === SCHEMA_VERSION;
+    if (!ready) {
+      db.run("PRAGMA temp_store = MEMORY");
+      db.run(memqTables("temp"));
+      if (!tables.has("documents")) db.run(emptyQmdTables());
+    }
+    db.run("PRAGMA query_only = 1");
+    db.run("PRAGMA cache_size = -16000");
+    return indexOf(db, path, "read", ready ? "ready" : "unprepared", []);
+  } catch (error) {
+    db?.close();
+    if (!isDamage(error)) throw unreadable(path, error);
+    return emptyIndex(path, "damaged", [`The index ${path} is damaged; the next update rebuilds it.`]);
+  }
+}
+
+function openForWriting(path: string): Index {
+  const warnings: string[] = [];
+  const damage = existsSync(path) ? damageOf(path) : null;
+  if (damage !== null) warnings.push(setAside(path, damage));
+  try {
+    return connectForWriting(path, warnings);
+  } catch (error) {
+    if (!isDamage(error)) throw unreadable(path, error);
+    warnings.push(setAside(path, "malformed"));
+    return connectForWriting(path, warnings);
+  }
+}
+
+function connectForWriting(path: string, warnings: string[]): Index {
+  createPrivately(path);
+  const db = new Database(path, { readwrite: true, create: true });
+  try {
+    db.run(`PRAGMA busy_timeout = ${busyTimeout(WRITER_BUSY_MS)}`);
+    switchToWal(db);
+    db.run(
+      "PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -32000",
+    );
+    const tables = tableNames(db);
+    refuseUnusable(db, tables, path);
+    if (schemaVersion(db, tables) !== SCHEMA_VERSION || qmdWasHere(db, tables)) migrate(db);
+    probe(db);
+    return indexOf(db, path, "write", "ready", warnings);
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}
+
+/** Reads a row of each table, so that damage in a root page shows now and not in the middle of a sync. */
+function probe(db: Database): void {
+  for (const table of [
+    "content",
+    "documents",
+    "content_vectors",
+    "memq_files",
+    "memq_passages",
+    "memq_fts_data",
+    "memq_vectors",
+  ]) {
+    db.query(`SELECT 1 FROM ${table} LIMIT 1`).get();
+  }
+}
+
+/** Apple's SQLite can't open a WAL file read-only unless `-shm` exists, and none can in a read-only folder: each has its way. */
+function connectReadOnly(path: string): Database {
+  const uri = `file:${encodeURI(path).replaceAll("?", "%3f").replaceAll("#", "%23")}`;
+  const ways: (() => Database)[] = [
+    () => new Database(path, { readonly: true }),
+    () => new Database(path, { readwrite: true }),
+    () => new Database(`${uri}?immutable=1`, constants.SQLITE_OPEN_READONLY | constants.SQLITE_OPEN_URI),
+  ];
+  let failure: unknown;
+  for (const way of ways) {
+    let db: Database | undefined;
+    try {
+      db = way();
+      db.query("SELECT count(*) FROM sqlite_master").get();
+      db.fileControl(constants.SQLITE_FCNTL_PERSIST_WAL, 1);
+      return db;
+    } catch (error) {
+      db?.close();
+      if (isDamage(error)) throw error;
+      failure = error;
+    }
+  }
+  throw failure;
+}
+
+function emptyIndex(path: string, state: "missing" | "damaged", warnings: string[]): Index {
+  const db = new Database(":memory:");
+  migrate(db);
+  return indexOf(db, path, "read", state, warnings);
+}
+
+/** For a file that holds only another program's tables: the queries of a reader find these, empty. */
+function emptyQmdTables(): string {
+  return `CREATE TEMP TABLE content (hash TEXT PRIMARY KEY, doc TEXT, created_at TEXT);
+    CREATE TEMP TABLE documents (id INTEGER PRIMARY KEY, collection TEXT, path TEXT, title TEXT, hash TEXT, created_at TEXT,
+      modified_at TEXT, active INTEGER);
+    CREATE TEMP TABLE content_vectors (hash TEXT, seq INTEGER, pos INTEGER, model TEXT, embed_fingerprint TEXT,
+      total_chunks INTEGER, embedded_at TEXT);
+    CREATE TEMP TABLE llm_cache (hash TEXT PRIMARY KEY, result TEXT, created_at TEXT);
+    CREATE TEMP TABLE store_config (key TEXT PRIMARY KEY, value TEXT);
+    CREATE TEMP TABLE store_collections (name TEXT PRIMARY KEY, path TEXT, pattern TEXT, ignore_patterns TEXT,
+      include_by_default INTEGER, update_command TEXT, context TEXT);`;
+}
+
+function indexOf(db: Database, path: string, mode: Index["mode"], state: Index["state"], warnings: string[]): Index {
+  return { db, path, mode, state, warnings, engine: null, codes: null, close: () => db.close() };
+}
+
+function refuseUnusable(db: Database, tables: ReadonlySet<string>, path: string): void {
+  if (isForeign(tables)) {
+    throw new MemqError("INDEX_FOREIGN", `${path} is OpenClaw's own memory index and is left alone.`, {
+      hint: "Set store.path to another file.",
+    });
+  }
+  if (schemaVersion(db, tables) > SCHEMA_VERSION) {
+    throw new MemqError("INDEX_NEWER", `${path} was written by a newer memq.`, {
+      hint: "Update memq, or move the file away: the next update rebuilds the index from your notes.",
+    });
+  }
+}
+
+function unreadable(path: string, error: unknown): Error {
+  if (error instanceof MemqError) return error;
+  const code = (error as { code?: string }).code ?? "";
+  if (/^SQLITE_(BUSY|LOCKED)/.test(code)) {
+    return new MemqError("INDEX_BUSY", `The index ${path} is in use by another process.`, {
+      hint: "Try again; QMD_SQLITE_BUSY_TIMEOUT sets how many milliseconds to wait.",
+      exitCode: 75,
+      cause: error,
+    });
+  }
+  const reason = error instanceof Error ? error.message : String(error);
+  return new MemqError("INDEX_UNREADABLE", `The index ${path} can't be opened: ${reason}.`, {
+    hint: "Check the permissions of the file and its folder, and the free space.",
+    cause: error,
+  });
+}
+
+function busyTimeout(fallback: number): number {
+  const value = Number(process.env["QMD_SQLITE_BUSY_TIMEOUT"]);
+  return process.env["QMD_SQLITE_BUSY_TIMEOUT"] && Number.isInteger(value) && value >= 0 ? value : fallback;
+}
+
+function createPrivately(path: string): void {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  if (!existsSync(path)) closeSync(openSync(path, "a", 0o600));
+}
+
+/** The switch to WAL fails at once, without the busy handler, while another process does the same. */
+function switchToWal(db: Database): void {
+  const end = Date.now() + busyTimeout(WRITER_BUSY_MS);
+  for (;;) {
+    try {
+      db.run("PRAGMA journal_mode = WAL");
+      return;
+    } catch (error) {
+      if (!/^SQLITE_(BUSY|LOCKED)/.test((error as { code?: string }).code ?? "") || Date.now() > end) throw error;
+      Bun.sleepSync(5);
+    }
+  }
+}
+
+/** Runs `work` in one write transaction, rolled back as a whole when it throws; nested calls join the outer one. */
+export function inTransaction<T>(index: Index, work: () => T): T {
+  const { db } = index;
+  if (db.inTransaction) return work();
+  db.run("BEGIN IMMEDIATE");
+  try {
+    const result = work();
+    db.run("COMMIT");
+    return result;
+  } catch (error) {
+    if (db.inTransaction) db.run("ROLLBACK");
+    throw error;
+  }
+}

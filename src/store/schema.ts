@@ -1,0 +1,130 @@
+import type { Database } from "bun:sqlite";
+
+/** Version of the tables below; stands in `memq_meta` since `user_version` belongs to qmd. */
+export const SCHEMA_VERSION = 1;
+
+/**
+ * qmd 2.8.3's tables: names, columns and declared types are read by other programs and by people's scripts.
+ * Its full-text table is created empty and never kept up: qmd rebuilds it when it finds `user_version` 0 and no stamp.
+ */
+const QMD_TABLES = `
+CREATE TABLE IF NOT EXISTS content (hash TEXT PRIMARY KEY, doc TEXT NOT NULL, created_at TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS documents (
+  id INTEGER PRIMARY KEY AUTOINCREMENT, collection TEXT NOT NULL, path TEXT NOT NULL, title TEXT NOT NULL,
+  hash TEXT NOT NULL, created_at TEXT NOT NULL, modified_at TEXT NOT NULL, active INTEGER NOT NULL DEFAULT 1,
+  FOREIGN KEY (hash) REFERENCES content(hash) ON DELETE CASCADE, UNIQUE(collection, path));
+CREATE INDEX IF NOT EXISTS idx_documents_collection ON documents(collection, active);
+CREATE INDEX IF NOT EXISTS idx_documents_hash ON documents(hash);
+CREATE INDEX IF NOT EXISTS idx_documents_path ON documents(path, active);
+CREATE TABLE IF NOT EXISTS llm_cache (hash TEXT PRIMARY KEY, result TEXT NOT NULL, created_at TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS content_vectors (
+  hash TEXT NOT NULL, seq INTEGER NOT NULL DEFAULT 0, pos INTEGER NOT NULL DEFAULT 0, model TEXT NOT NULL,
+  embed_fingerprint TEXT NOT NULL DEFAULT '', total_chunks INTEGER NOT NULL DEFAULT 1, embedded_at TEXT NOT NULL,
+  PRIMARY KEY (hash, seq));
+CREATE TABLE IF NOT EXISTS store_collections (
+  name TEXT PRIMARY KEY, path TEXT NOT NULL, pattern TEXT NOT NULL DEFAULT '**/*.md', ignore_patterns TEXT,
+  include_by_default INTEGER DEFAULT 1, update_command TEXT, context TEXT);
+CREATE TABLE IF NOT EXISTS store_config (key TEXT PRIMARY KEY, value TEXT);
+CREATE VIRTUAL TABLE IF NOT EXISTS documents_fts USING fts5(filepath, title, body, tokenize='porter unicode61');
+`;
+
+const QMD_VECTOR_INDEX = `CREATE INDEX IF NOT EXISTS idx_content_vectors_model_fingerprint
+  ON content_vectors(model, embed_fingerprint, hash, total_chunks);`;
+
+/** Every printable ASCII character that is neither letter nor digit: as token characters they leave only blanks to split at. */
+const PUNCTUATION = Array.from({ length: 94 }, (_, i) => String.fromCharCode(33 + i))
+  .filter((c) => !/[A-Za-z0-9]/.test(c))
+  .join("");
+
+/** A text as an SQL string literal. */
+function sqlText(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`;
+}
+
+/** The FTS5 tokenizer: our tokens are folded already, so it only splits at blanks. */
+const TOKENIZER = sqlText(`ascii tokenchars ${sqlText(PUNCTUATION)}`);
+
+/**
+ * Our own tables, `TEMP` ones for a reader that meets a file without them. Passage ids are never used twice, so a living
+ * process can tell new passages by their id; a passage's text is cut out of `content.doc` again by `pos` and `length`.
+ */
+export function memqTables(scope: "main" | "temp"): string {
+  const create = (rest: string): string =>
+    scope === "temp" ? `CREATE TEMP TABLE IF NOT EXISTS ${rest};` : `CREATE TABLE IF NOT EXISTS ${rest};`;
+  const indexOn = (name: string, rest: string): string => `CREATE INDEX IF NOT EXISTS ${scope}.${name} ON ${rest};`;
+  return [
+    create("memq_meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID"),
+    create(`memq_files (document_id INTEGER PRIMARY KEY, hash TEXT NOT NULL, size INTEGER NOT NULL, mtime_ms REAL NOT NULL,
+      date TEXT, tags TEXT)`),
+    create(`memq_passages (id INTEGER PRIMARY KEY AUTOINCREMENT, document_id INTEGER NOT NULL, seq INTEGER NOT NULL,
+      start_line INTEGER NOT NULL, end_line INTEGER NOT NULL, pos INTEGER NOT NULL, length INTEGER NOT NULL,
+      text_hash TEXT NOT NULL, vector_key TEXT NOT NULL, importance REAL, triggers TEXT, projects TEXT)`),
+    indexOn("memq_passages_document", "memq_passages(document_id)"),
+    indexOn("memq_passages_vector_key", "memq_passages(vector_key)"),
+    create(
+      "memq_vectors (id INTEGER PRIMARY KEY AUTOINCREMENT, vector_key TEXT NOT NULL UNIQUE, embedding BLOB NOT NULL)",
+    ),
+    create(
+      "memq_next_vectors (id INTEGER PRIMARY KEY AUTOINCREMENT, vector_key TEXT NOT NULL UNIQUE, embedding BLOB NOT NULL)",
+    ),
+    create(`memq_embedding_cache (space TEXT NOT NULL, text_hash TEXT NOT NULL, embedding BLOB NOT NULL, stored_at INTEGER NOT NULL,
+      PRIMARY KEY (space, text_hash))`),
+    indexOn("memq_embedding_cache_age", "memq_embedding_cache(stored_at)"),
+    create(
+      "memq_flush (session_key TEXT PRIMARY KEY, compaction_count INTEGER NOT NULL, at INTEGER NOT NULL) WITHOUT ROWID",
+    ),
+    `CREATE VIRTUAL TABLE IF NOT EXISTS ${scope}.memq_fts USING fts5(body, name, tokenize=${TOKENIZER});`,
+    `CREATE VIRTUAL TABLE IF NOT EXISTS ${scope}.memq_terms USING fts5vocab(${scope === "temp" ? "temp, " : ""}memq_fts, 'row');`,
+  ].join("\n");
+}
+
+/** Names of the ordinary tables and indexes that the file has. */
+export function tableNames(db: Database): Set<string> {
+  return new Set(
+    db
+      .query("SELECT name FROM main.sqlite_master")
+      .values()
+      .map((row) => String(row[0])),
+  );
+}
+
+/** The version of our tables in the file, 0 when there are none. */
+export function schemaVersion(db: Database, tables: ReadonlySet<string>): number {
+  if (!tables.has("memq_meta")) return 0;
+  const row = db.query<{ value: string }, []>("SELECT value FROM main.memq_meta WHERE key = 'schema'").get();
+  return row === null ? 0 : Number(row.value);
+}
+
+/** Whether qmd has opened the file since we last wrote: its version stamp or its triggers are there. */
+export function qmdWasHere(db: Database, tables: ReadonlySet<string>): boolean {
+  const version = db.query<{ user_version: number }, []>("PRAGMA user_version").get()?.user_version ?? 0;
+  return version !== 0 || ["documents_ai", "documents_ad", "documents_au"].some((name) => tables.has(name));
+}
+
+/** Creates what is missing, and puts a file that qmd used back into the state in which qmd rebuilds its own full-text table. */
+export function migrate(db: Database): void {
+  db.run("BEGIN IMMEDIATE");
+  try {
+    db.run(QMD_TABLES);
+    addMissingColumns(db);
+    db.run(QMD_VECTOR_INDEX);
+    db.run(memqTables("main"));
+    for (const trigger of ["documents_ai", "documents_ad", "documents_au"]) db.run(`DROP TRIGGER IF EXISTS ${trigger}`);
+    db.run("DELETE FROM store_config WHERE key = 'fts_cjk_normalized_version'");
+    db.run("PRAGMA user_version = 0");
+    db.run("INSERT OR REPLACE INTO memq_meta(key, value) VALUES ('schema', ?)", [String(SCHEMA_VERSION)]);
+    db.run("COMMIT");
+  } catch (error) {
+    if (db.inTransaction) db.run("ROLLBACK");
+    throw error;
+  }
+}
+
+/** Older qmd files lack two columns that qmd itself adds when it first needs them. */
+function addMissingColumns(db: Database): void {
+  const columns = new Set(db.query("SELECT name FROM pragma_table_info('content_vectors')").values().flat());
+  if (!columns.has("embed_fingerprint"))
+    db.run("ALTER TABLE content_vectors ADD COLUMN embed_fingerprint TEXT NOT NULL DEFAULT ''");
+  if (!columns.has("total_chunks"))
+    db.run("ALTER TABLE content_vectors ADD COLUMN total_chunks INTEGER NOT NULL DEFAULT 1");
+}

@@ -1,0 +1,58 @@
+import type { Index } from "./types.ts";
+
+/** One row per vector, little-endian float32: the form that needs no extension, and where new vectors wait for a swap. */
+export type PackedTable = "memq_vectors" | "memq_next_vectors";
+
+/** A vector's bytes as stored. */
+export function vectorBytes(vector: Float32Array): Uint8Array {
+  return new Uint8Array(vector.buffer, vector.byteOffset, vector.byteLength);
+}
+
+/** The vector that stored bytes hold; copied when they don't lie at a multiple of four. */
+export function bytesToVector(bytes: Uint8Array): Float32Array {
+  return bytes.byteOffset % 4 === 0
+    ? new Float32Array(bytes.buffer, bytes.byteOffset, bytes.byteLength / 4)
+    : new Float32Array(bytes.slice().buffer);
+}
+
+export function putPacked(index: Index, table: PackedTable, vectorKey: string, vector: Float32Array): void {
+  index.db
+    .query(`INSERT OR REPLACE INTO ${table}(vector_key, embedding) VALUES (?, ?)`)
+    .run(vectorKey, vectorBytes(vector));
+}
+
+export function deletePacked(index: Index, table: PackedTable, vectorKey: string): void {
+  index.db.query(`DELETE FROM ${table} WHERE vector_key = ?`).run(vectorKey);
+}
+
+export function getPacked(index: Index, table: PackedTable, vectorKey: string): Float32Array | null {
+  const row = index.db
+    .query<{ embedding: Uint8Array }, [string]>(`SELECT embedding FROM ${table} WHERE vector_key = ?`)
+    .get(vectorKey);
+  return row === null ? null : bytesToVector(row.embedding);
+}
+
+export function isPackedEmpty(index: Index, table: PackedTable): boolean {
+  return index.db.query(`SELECT 1 FROM ${table} LIMIT 1`).get() === null;
+}
+
+/** Length of the vectors in the table, null when it holds none. */
+export function packedDimensions(index: Index, table: PackedTable): number | null {
+  const row = index.db.query<{ n: number }, []>(`SELECT length(embedding) AS n FROM ${table} LIMIT 1`).get();
+  return row === null ? null : row.n / 4;
+}
+
+/** Calls `visit` for each vector whose row id is above `after`, in order of row id; the vector is only valid during the call. */
+export function scanPacked(
+  index: Index,
+  table: PackedTable,
+  after: number,
+  visit: (id: number, vectorKey: string, vector: Float32Array) => void,
+): void {
+  const rows = index.db
+    .query<{ id: number; k: string; e: Uint8Array }, [number]>(
+      `SELECT id, vector_key AS k, embedding AS e FROM ${table} WHERE id > ? ORDER BY id`,
+    )
+    .iterate(after);
+  for (const row of rows) visit(row.id, row.k, bytesToVector(row.e));
+}

@@ -1,0 +1,103 @@
+import { bytesToVector } from "./vector-packed.ts";
+import type { Index } from "./types.ts";
+
+/*
+ * What a vec0 table keeps, read without its extension: `_rowids` says in which chunk and slot the vector of a key stands,
+ * `_chunks` which slots are in use, `_vector_chunks00` holds `size` vectors a row. Never written here.
+ */
+
+/** What there is of `vectors_vec`: dimensions, and vectors per chunk (1024 where qmd made it). */
+export type ShadowLayout = { dimensions: number; chunkSize: number };
+
+/** The layout of `vectors_vec`, null when there is no such table. */
+export function shadowLayout(index: Index): ShadowLayout | null {
+  const row = index.db
+    .query<{ sql: string }, []>("SELECT sql FROM main.sqlite_master WHERE type = 'table' AND name = 'vectors_vec'")
+    .get();
+  const dimensions = Number(/float\[(\d+)\]/i.exec(row?.sql ?? "")?.[1] ?? 0);
+  if (dimensions === 0) return null;
+  return { dimensions, chunkSize: Number(/chunk_size\s*=\s*(\d+)/i.exec(row?.sql ?? "")?.[1] ?? 1024) };
+}
+
+/** Whether `vectors_vec` is absent or holds no vector. */
+export function isShadowEmpty(index: Index): boolean {
+  return shadowLayout(index) === null || index.db.query("SELECT 1 FROM vectors_vec_rowids LIMIT 1").get() === null;
+}
+
+type Slot = { chunk: number; offset: number };
+
+/** One vector by key, or null; reads its whole chunk, so meant for the small chunks that we make. */
+export function getShadow(index: Index, layout: ShadowLayout, vectorKey: string): Float32Array | null {
+  const slot = index.db
+    .query<Slot, [string]>("SELECT chunk_id AS chunk, chunk_offset AS offset FROM vectors_vec_rowids WHERE id = ?")
+    .get(vectorKey);
+  if (slot === null) return null;
+  const bytes = layout.dimensions * 4;
+  const row = index.db
+    .query<{ e: Uint8Array }, [number, number, number]>(
+      "SELECT substr(vectors, ?, ?) AS e FROM vectors_vec_vector_chunks00 WHERE rowid = ?",
+    )
+    .get(slot.offset * bytes + 1, bytes, slot.chunk);
+  return row === null || row.e.length !== bytes ? null : bytesToVector(row.e);
+}
+
+/** Several vectors by key from large chunks: each chunk is read once. */
+export function getManyShadow(index: Index, layout: ShadowLayout, keys: readonly string[]): Map<string, Float32Array> {
+  const slots = index.db
+    .query<Slot & { id: string }, [string]>(
+      `SELECT id, chunk_id AS chunk, chunk_offset AS offset FROM vectors_vec_rowids
+       WHERE id IN (SELECT value FROM json_each(?)) ORDER BY chunk_id`,
+    )
+    .all(JSON.stringify(keys));
+  const found = new Map<string, Float32Array>();
+  let loaded: { chunk: number; vectors: Float32Array } | undefined;
+  for (const slot of slots) {
+    if (loaded?.chunk !== slot.chunk) loaded = { chunk: slot.chunk, vectors: readChunk(index, slot.chunk) };
+    const start = slot.offset * layout.dimensions;
+    const vector = loaded.vectors.slice(start, start + layout.dimensions);
+    if (vector.length === layout.dimensions) found.set(slot.id, vector);
+  }
+  return found;
+}
+
+function readChunk(index: Index, chunk: number): Float32Array {
+  const row = index.db
+    .query<{ vectors: Uint8Array }, [number]>("SELECT vectors FROM vectors_vec_vector_chunks00 WHERE rowid = ?")
+    .get(chunk);
+  return bytesToVector(row?.vectors ?? new Uint8Array());
+}
+
+/** Calls `visit` with the row id of each vector and the vector, which is only valid during the call. */
+export function scanShadow(
+  index: Index,
+  layout: ShadowLayout,
+  visit: (rowid: number, vector: Float32Array) => void,
+): void {
+  const chunks = index.db
+    .query<{ id: number; validity: Uint8Array; rowids: Uint8Array; vectors: Uint8Array }, []>(
+      `SELECT c.chunk_id AS id, c.validity, c.rowids, v.vectors
+       FROM vectors_vec_chunks c JOIN vectors_vec_vector_chunks00 v ON v.rowid = c.chunk_id ORDER BY c.chunk_id`,
+    )
+    .iterate();
+  for (const chunk of chunks) {
+    const vectors = bytesToVector(chunk.vectors);
+    const rowids = new DataView(chunk.rowids.buffer, chunk.rowids.byteOffset, chunk.rowids.byteLength);
+    const slots = Math.min(
+      chunk.validity.length * 8,
+      Math.floor(vectors.length / layout.dimensions),
+      chunk.rowids.length / 8,
+    );
+    for (let slot = 0; slot < slots; slot++) {
+      if (((chunk.validity[slot >> 3] ?? 0) & (1 << (slot & 7))) === 0) continue;
+      const rowid = Number(rowids.getBigInt64(slot * 8, true));
+      visit(rowid, vectors.subarray(slot * layout.dimensions, (slot + 1) * layout.dimensions));
+    }
+  }
+}
+
+/** The key of a vector by its row id, or null. */
+export function shadowKey(index: Index, rowid: number): string | null {
+  return (
+    index.db.query<{ id: string }, [number]>("SELECT id FROM vectors_vec_rowids WHERE rowid = ?").get(rowid)?.id ?? null
+  );
+}

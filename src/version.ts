@@ -1,0 +1,12 @@
+import manifest from "../package.json" with { type: "json" };
+
+/** Version of this program. */
+export const VERSION: string = manifest.version;
+
+/** The version of qmd whose command line, files and MCP server we keep. */
+export const QMD_VERSION = "2.8.3";
+
+/** What `--version` prints; behind a link named `qmd`, clients read qmd's version first. */
+export function versionLine(program: "memq" | "qmd"): string {
+  return program === "qmd" ? `qmd ${QMD_VERSION} (memq ${VERSION})` : `memq ${VERSION}`;
+}

@@ -1,0 +1,81 @@
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { appendToMemory } from "../../src/memory/append.ts";
+import { sessionContext } from "../../src/memory/context.ts";
+
+let workspace: string;
+beforeEach(() => {
+  workspace = mkdtempSync(join(tmpdir(), "memq-append-"));
+});
+afterEach(() => rmSync(workspace, { recursive: true, force: true }));
+
+const now = Date.parse("2026-02-10T12:00:00Z");
+const append = (text: string, more: Partial<Parameters<typeof appendToMemory>[0]> = {}) =>
+  appendToMemory({ workspace, text, target: "daily", timeZone: "UTC", now, ...more });
+
+describe("appending", () => {
+  test("a new daily note begins with its date", async () => {
+    expect(await append("- first")).toEqual({ path: "memory/2026-02-10.md", startLine: 3, endLine: 3 });
+    expect(await append("- second\n- third\n")).toEqual({ path: "memory/2026-02-10.md", startLine: 4, endLine: 5 });
+    expect(readFileSync(join(workspace, "memory/2026-02-10.md"), "utf8")).toBe(
+      "# 2026-02-10\n\n- first\n- second\n- third\n",
+    );
+  });
+
+  test("a note without a final newline keeps its last line to itself", async () => {
+    writeFileSync(join(workspace, "MEMORY.md"), "- kept\r\n- last");
+    expect(await append("- new", { target: "long-term" })).toEqual({ path: "MEMORY.md", startLine: 3, endLine: 3 });
+    expect(readFileSync(join(workspace, "MEMORY.md"), "utf8")).toBe("- kept\r\n- last\n- new\n");
+  });
+
+  test("an impossible date and an empty text are refused and write nothing", async () => {
+    expect(append("x", { date: "2026-02-30" })).rejects.toThrow("is not a date");
+    expect(append(" \n")).rejects.toThrow("no text");
+    expect(existsSync(join(workspace, "memory"))).toBe(false);
+  });
+
+  test("never writes through a symbolic link, of the file or of its folder", async () => {
+    const outside = mkdtempSync(join(tmpdir(), "memq-outside-"));
+    writeFileSync(join(outside, "x.md"), "untouched");
+    symlinkSync(join(outside, "x.md"), join(workspace, "MEMORY.md"));
+    expect(append("leak", { target: "long-term" })).rejects.toThrow("symbolic link");
+    symlinkSync(outside, join(workspace, "memory"));
+    expect(append("leak")).rejects.toThrow("symbolic link");
+    expect(readFileSync(join(outside, "x.md"), "utf8")).toBe("untouched");
+    expect(existsSync(join(outside, "2026-02-10.md"))).toBe(false);
+    rmSync(outside, { recursive: true });
+  });
+});
+
+describe("session context", () => {
+  beforeEach(() => {
+    mkdirSync(join(workspace, "memory"));
+    writeFileSync(join(workspace, "MEMORY.md"), "long-term");
+    writeFileSync(join(workspace, "USER.md"), "user");
+    writeFileSync(join(workspace, "memory/2026-02-10.md"), "today");
+    writeFileSync(join(workspace, "memory/2026-02-09.md"), "yesterday");
+    writeFileSync(join(workspace, "memory/2026-02-08.md"), "older");
+  });
+  const paths = async (sessionKey?: string, chatType?: string): Promise<string[]> =>
+    (await sessionContext({ workspace, timeZone: "UTC", now, sessionKey, chatType })).map((file) => file.path);
+
+  test("the main private session reads long-term memory, today and yesterday", async () => {
+    expect(await paths()).toEqual(["MEMORY.md", "USER.md", "memory/2026-02-10.md", "memory/2026-02-09.md"]);
+  });
+
+  test("long-term memory never reaches a group, a channel or another person's chat", async () => {
+    for (const key of ["agent:main:discord:channel:1", "agent:main:telegram:group:2", "agent:main:slack:direct:u"]) {
+      expect(await paths(key)).toEqual(["memory/2026-02-10.md", "memory/2026-02-09.md"]);
+    }
+    expect(await paths("agent:main:main", "group")).toEqual(["memory/2026-02-10.md", "memory/2026-02-09.md"]);
+  });
+
+  test("a long file is cut at a character border and says so", async () => {
+    writeFileSync(join(workspace, "MEMORY.md"), "x".repeat(19_999) + "😀".repeat(10));
+    const [file] = await sessionContext({ workspace, timeZone: "UTC", now });
+    expect(file).toMatchObject({ path: "MEMORY.md", truncated: true });
+    expect(file?.text.isWellFormed()).toBe(true);
+  });
+});

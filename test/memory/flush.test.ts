@@ -1,0 +1,39 @@
+import { describe, expect, test } from "bun:test";
+import { flushAnswer, type FlushQuestion, type FlushSettings } from "../../src/memory/flush.ts";
+
+const settings: FlushSettings = {
+  enabled: true,
+  softThresholdTokens: 4000,
+  reserveTokensFloor: 20000,
+  forceFlushTranscriptBytes: 2 * 1024 * 1024,
+};
+const question: FlushQuestion = { contextTokens: 176_000, contextWindow: 200_000, compactionCount: 3, flushedAt: 2 };
+const clock = { now: Date.parse("2026-02-10T23:30:00Z"), timeZone: "Europe/Madrid" };
+
+describe("whether a flush is due", () => {
+  test.each([
+    [{}, {}, "due"],
+    [{}, { contextTokens: 175_999 }, "below-threshold"],
+    [{}, { contextTokens: 10, transcriptBytes: 2 * 1024 * 1024 }, "due"],
+    [{}, { flushedAt: 3 }, "already-flushed"],
+    [{}, { workspaceAccess: "ro" }, "read-only"],
+    [{}, { workspaceAccess: "none", flushedAt: 3 }, "read-only"],
+    [{ enabled: false }, { workspaceAccess: "ro" }, "disabled"],
+    [{}, { contextWindow: 24_000, contextTokens: 24_000 }, "below-threshold"],
+  ] as const)("%j %j: %s", (changed, asked, reason) => {
+    const answer = flushAnswer({ ...settings, ...changed }, { ...question, ...asked }, clock);
+    expect(answer.reason).toBe(reason);
+    expect(answer.due).toBe(reason === "due");
+    expect(answer.prompt !== undefined).toBe(reason === "due");
+  });
+
+  test("prompts carry the date of the user's zone, the silent answer and the safety hints", () => {
+    const answer = flushAnswer({ ...settings, prompt: "Write to memory/YYYY-MM-DD.md." }, question, clock);
+    expect(answer.path).toBe("memory/2026-02-11.md");
+    expect(answer.prompt).toContain("Write to memory/2026-02-11.md.");
+    expect(answer.prompt).toContain("NO_REPLY");
+    expect(answer.prompt).toContain("append");
+    expect(answer.prompt).not.toContain("YYYY-MM-DD");
+    expect(answer.systemPrompt).toContain("NO_REPLY");
+  });
+});

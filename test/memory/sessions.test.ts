@@ -1,0 +1,108 @@
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import {
+  appendFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { transcriptDeltas } from "../../src/memory/deltas.ts";
+import { exportSessions } from "../../src/memory/export.ts";
+import { readSessions, visibleSessionIds } from "../../src/memory/visibility.ts";
+
+let state: string;
+let sessions: string;
+beforeEach(() => {
+  state = mkdtempSync(join(tmpdir(), "memq-sessions-"));
+  sessions = join(state, "agents", "main", "sessions");
+  mkdirSync(sessions, { recursive: true });
+});
+afterEach(() => rmSync(state, { recursive: true, force: true }));
+
+const turn = (text: string): string =>
+  `${JSON.stringify({ type: "message", message: { role: "user", content: text } })}\n`;
+
+describe("visibility of transcripts", () => {
+  beforeEach(() => {
+    writeFileSync(
+      join(sessions, "sessions.json"),
+      JSON.stringify({
+        "agent:main:main": { sessionId: "a", compactionCount: 2 },
+        "agent:main:subagent:1": { sessionId: "b", spawnedBy: "agent:main:main" },
+        "agent:main:subagent:2": { sessionId: "c", spawnedBy: "agent:main:subagent:1" },
+        "agent:main:discord:direct:u": { sessionFile: "/x/d-topic-3.jsonl" },
+        broken: "not an entry",
+      }),
+    );
+  });
+  test.each([
+    ["self", "Agent:Main:Main", ["a"]],
+    ["tree", "agent:main:main", ["a", "b", "c"]],
+    ["tree", "agent:main:subagent:1", ["b", "c"]],
+    ["self", "agent:main:discord:direct:u", ["d-topic-3"]],
+    ["tree", undefined, []],
+    ["self", "agent:main:unknown", []],
+  ] as const)("%s of %s", async (visibility, key, expected) => {
+    const ids = visibleSessionIds(visibility, key, await readSessions(state, "main"));
+    expect([...(ids ?? ["everything"])].sort()).toEqual([...expected]);
+  });
+  test("agent and all see every transcript of the agent", async () => {
+    expect(visibleSessionIds("all", undefined, new Map())).toBeNull();
+    expect(visibleSessionIds("agent", "x", new Map())).toBeNull();
+  });
+  test("a missing or broken sessions.json is no error", async () => {
+    writeFileSync(join(sessions, "sessions.json"), "{");
+    expect((await readSessions(state, "main")).size).toBe(0);
+    expect((await readSessions(state, "nobody")).size).toBe(0);
+  });
+});
+
+describe("growth of a transcript", () => {
+  test("is reported at the byte threshold, the line threshold, and after a rotation", async () => {
+    const file = join(sessions, "a.jsonl");
+    writeFileSync(file, turn("start"));
+    const size = readFileSync(file).length;
+    const deltas = transcriptDeltas({ deltaBytes: 1000, deltaMessages: 3 });
+    expect(await deltas.grown(file, size)).toBe(false);
+    appendFileSync(file, turn("one") + turn("two"));
+    expect(await deltas.grown(file, size)).toBe(false);
+    appendFileSync(file, turn("three"));
+    expect(await deltas.grown(file, size)).toBe(true);
+    expect(await deltas.grown(file, size)).toBe(false);
+    appendFileSync(file, turn("x".repeat(2000)));
+    expect(await deltas.grown(file, size)).toBe(true);
+    writeFileSync(file, turn("new"));
+    expect(await deltas.grown(file, size)).toBe(false);
+    appendFileSync(file, turn("1") + turn("2"));
+    expect(await deltas.grown(file, size)).toBe(true);
+    expect(await deltas.grown(join(sessions, "gone.jsonl"), 0)).toBe(false);
+  });
+});
+
+describe("export to Markdown", () => {
+  test("writes what changed, keeps archives apart, removes what is gone or too old", async () => {
+    const exportDir = join(state, "export");
+    const now = Date.now();
+    writeFileSync(join(sessions, "a.jsonl"), turn("hello there"));
+    writeFileSync(join(sessions, "a.jsonl.reset.2026-01-01T10"), turn("earlier"));
+    writeFileSync(join(sessions, "a.trajectory.jsonl"), turn("noise"));
+    writeFileSync(join(sessions, "empty.jsonl"), "");
+    expect(await exportSessions({ sessionsDir: sessions, exportDir, now })).toEqual({ written: 3, removed: 0 });
+    expect(readdirSync(exportDir).sort()).toEqual(["a-reset-2026-01-01T10.md", "a.md", "empty.md"]);
+    expect(readFileSync(join(exportDir, "a.md"), "utf8")).toBe("# Session a\n\nUser: hello there\n");
+    expect(readFileSync(join(exportDir, "empty.md"), "utf8")).toBe("# Session empty\n\n(empty)\n");
+    expect(await exportSessions({ sessionsDir: sessions, exportDir, now })).toEqual({ written: 0, removed: 0 });
+    rmSync(join(sessions, "empty.jsonl"));
+    utimesSync(join(sessions, "a.jsonl.reset.2026-01-01T10"), now / 1000 - 40 * 86_400, now / 1000 - 40 * 86_400);
+    expect(await exportSessions({ sessionsDir: sessions, exportDir, retentionDays: 30, now })).toEqual({
+      written: 0,
+      removed: 2,
+    });
+    expect(readdirSync(exportDir)).toEqual(["a.md"]);
+  });
+});
