@@ -1,11 +1,12 @@
 import { existsSync, statSync } from "node:fs";
 import { basename, dirname, join, relative } from "node:path";
 import type { AgentHome } from "./agent-home.ts";
-import { addCollection, removeCollection } from "./index-yml-edit.ts";
-import { emptyQmdConfig, readQmdConfig, DEFAULT_PATTERN, type QmdCollectionConfig } from "./index-yml.ts";
+import { addCollection, rebindCollection } from "./index-yml-edit.ts";
+import { readQmdConfig, DEFAULT_PATTERN, type QmdCollectionConfig } from "./index-yml.ts";
 import { absolutePath, escapedGlob, isInside, xdgFolder, type Env } from "./paths.ts";
 import { qmdCollection, qmdHomeAt, type QmdHome, type QmdPlaces } from "./qmd-home.ts";
-import type { ExtraPath } from "./types.ts";
+import { openTrust } from "./trust.ts";
+import type { Collection, ExtraPath } from "./types.ts";
 
 /**
  * The qmd home that serves an agent with `memory.backend: "qmd"`: `<state>/agents/<id>/qmd/` with the agent's notes, its
@@ -16,10 +17,9 @@ export async function agentQmdHome(agent: AgentHome, cwd: string): Promise<QmdHo
   const workspace = agent.home.workspace ?? cwd;
   const places = agentQmdPlaces(agent.home.stateDir ?? cwd, memory.agentId, env);
   const read = await readQmdConfig(places.configPath);
-  const open = { gated: { hooks: [], paths: [], models: [] }, digest: "", state: "open" } as const;
-  const resolved = qmdHomeAt(places, read, open, { env, cwd });
+  const resolved = qmdHomeAt(places, read, openTrust(), { env, cwd });
   const managed = managedCollections(agent, workspace);
-  const contexts = new Map((read ?? emptyQmdConfig()).collections.map((one) => [one.name, one]));
+  const ignores = new Map((read?.collections ?? []).map((one) => [one.name, one.ignore]));
   return {
     ...resolved,
     home: {
@@ -27,11 +27,7 @@ export async function agentQmdHome(agent: AgentHome, cwd: string): Promise<QmdHo
       agentId: memory.agentId,
       ...(agent.home.stateDir === undefined ? {} : { stateDir: agent.home.stateDir }),
       workspace,
-      collections: managed.map((one) => ({
-        ...qmdCollection({ ...one, ignore: contexts.get(one.name)?.ignore ?? [] }, one.path),
-        source: one.source,
-        pathPrefix: prefixOf(one, workspace),
-      })),
+      collections: managed.map((one) => agentCollection(one, ignores.get(one.name) ?? [], workspace)),
       search: {
         ...resolved.home.search,
         maxResults: memory.qmd.limits.maxResults,
@@ -45,13 +41,14 @@ export async function agentQmdHome(agent: AgentHome, cwd: string): Promise<QmdHo
 
 /** Writes the agent's collections to its `index.yml`, so that `qmd` finds the same home by its XDG folders; true when it changed. */
 export async function writeAgentQmdConfig(home: QmdHome): Promise<boolean> {
+  const { configPath } = home.places;
   let changed = false;
   for (const { name, root, patterns } of home.home.collections) {
-    const pattern = patterns.join(",");
+    const wanted = { name, path: root, pattern: patterns.join(",") };
     const existing = home.config.collections.find((collection) => collection.name === name);
-    if (existing?.path === root && existing.pattern === pattern) continue;
-    if (existing !== undefined) await removeCollection(home.places.configPath, name);
-    changed = (await addCollection(home.places.configPath, { name, path: root, pattern })) || changed;
+    if (existing?.path === wanted.path && existing.pattern === wanted.pattern) continue;
+    await (existing === undefined ? addCollection(configPath, wanted) : rebindCollection(configPath, wanted));
+    changed = true;
   }
   return changed;
 }
@@ -119,6 +116,11 @@ function extraName(extra: ExtraPath, at: number, path: string, workspace: string
 
 function withAgent(name: string, agentId: string): string {
   return name.endsWith(`-${agentId}`) ? name : `${name}-${agentId}`;
+}
+
+function agentCollection(managed: ManagedCollection, ignore: string[], workspace: string): Collection {
+  const collection = qmdCollection({ ...managed, ignore }, managed.path);
+  return { ...collection, source: managed.source, pathPrefix: prefixOf(managed, workspace) };
 }
 
 function prefixOf(collection: ManagedCollection, workspace: string): string {

@@ -96,6 +96,17 @@ export async function addCollection(file: string, added: NewCollection): Promise
   });
 }
 
+/** Gives a collection another path and pattern; everything else of it stays. Throws `COLLECTION_MISSING`. */
+export async function rebindCollection(file: string, changed: Required<NewCollection>): Promise<void> {
+  await editIndexYml(file, (document) => {
+    const collection = collectionMap(document, changed.name);
+    if (collection === null) throw collectionMissing(changed.name);
+    collection.set("path", changed.path);
+    collection.set("pattern", changed.pattern);
+    return true;
+  });
+}
+
 /** Removes a collection; throws `COLLECTION_MISSING`. */
 export async function removeCollection(file: string, name: string): Promise<void> {
   await editIndexYml(file, (document) => {

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { MemqError, messageOf } from "../errors.ts";
+import type { StoredCollection } from "../store/collections.ts";
 import { isObject, objectAt, textAt, type JsonObject, type JsonValue } from "./json.ts";
 import { wrongType } from "./key-values.ts";
 
@@ -88,11 +89,18 @@ function needsStrictParser(text: string): boolean {
 }
 
 async function strictlyParsed(text: string, path: string): Promise<unknown> {
-  const { parseDocument } = await import("yaml");
-  const document = parseDocument(text);
+  const { isAlias, LineCounter, parseDocument, visit } = await import("yaml");
+  const lines = new LineCounter();
+  const document = parseDocument(text, { lineCounter: lines });
   const problem = document.errors[0];
-  if (problem === undefined) return document.toJS();
-  throw yamlError(path, problem);
+  if (problem !== undefined) throw yamlError(path, problem);
+  // `pattern: **/*.md` without quotes is an alias to nowhere, which only shows when it is followed.
+  visit(document, (_key, node) => {
+    if (!isAlias(node) || node.resolve(document) !== undefined) return;
+    const message = `*${node.source} refers to no anchor; a pattern that begins with * needs quotes`;
+    throw yamlError(path, { message, linePos: [lines.linePos(node.range?.[0] ?? 0)] });
+  });
+  return document.toJS();
 }
 
 /** The error for a problem that the `yaml` package found in `path`. */
@@ -181,22 +189,9 @@ export function patternList(pattern: string): string[] {
   return [...parts, part].map((text) => text.trim()).filter((text) => text !== "");
 }
 
-/** Rows of `store_collections` for a configuration, in qmd's columns. */
-export type StoreCollectionRow = {
-  name: string;
-  path: string;
-  pattern: string;
-  /** JSON array, or null. */
-  ignorePatterns: string | null;
-  includeByDefault: 0 | 1;
-  updateCommand: string | null;
-  /** JSON object, or null. */
-  context: string | null;
-};
-
 /** What qmd keeps of a configuration in its index: rows of `store_collections`, and two keys of `store_config`. */
 export function storeRows(config: QmdConfig): {
-  collections: StoreCollectionRow[];
+  collections: StoredCollection[];
   configHash: string;
   globalContext: string | null;
 } {
@@ -205,10 +200,10 @@ export function storeRows(config: QmdConfig): {
       name: collection.name,
       path: collection.path,
       pattern: collection.pattern,
-      ignorePatterns: collection.ignore.length === 0 ? null : JSON.stringify(collection.ignore),
-      includeByDefault: collection.includeByDefault ? 1 : 0,
+      ignore: collection.ignore.length === 0 ? null : collection.ignore,
+      includeByDefault: collection.includeByDefault,
       updateCommand: collection.update ?? null,
-      context: Object.keys(collection.context).length === 0 ? null : JSON.stringify(collection.context),
+      context: Object.keys(collection.context).length === 0 ? null : collection.context,
     })),
     configHash: config.hash,
     globalContext: config.globalContext ?? null,

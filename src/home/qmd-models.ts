@@ -1,6 +1,7 @@
+import { parseModelSpec } from "../embed/spec.ts";
 import type { QmdModels } from "./index-yml.ts";
-import { keyOfEnvironment } from "./credentials.ts";
 import { absolutePath, envText, type Env } from "./paths.ts";
+import { keyOfEnvironment } from "./provider-keys.ts";
 import type { EmbeddingSettings } from "./types.ts";
 
 export type ModelSlot = "embed" | "rerank" | "generate";
@@ -25,40 +26,8 @@ export function modelsInForce(configured: QmdModels, env: Env): Record<ModelSlot
   return { embed: model("embed"), rerank: model("rerank"), generate: model("generate") };
 }
 
-/** A model as written: a GGUF (`hf:…` or a path), a provider (`openai:…`, `ollama:…`), or a server (`http://host/v1#model`). */
-export type ModelPlace =
-  | { kind: "local"; model: string }
-  | { kind: "remote"; provider: string; model: string; baseUrl?: string };
-
-const PROVIDER_PREFIXES = [
-  "openai",
-  "gemini",
-  "voyage",
-  "mistral",
-  "ollama",
-  "lmstudio",
-  "deepinfra",
-  "bedrock",
-  "github-copilot",
-];
-
-/** Reads a model's notation; paths are resolved below `cwd`. */
-export function modelPlace(uri: string, cwd: string, env: Env): ModelPlace {
-  const server = /^(https?:\/\/[^#]+)#(.+)$/i.exec(uri);
-  if (server?.[1] !== undefined && server[2] !== undefined) {
-    return { kind: "remote", provider: "openai-compatible", model: server[2], baseUrl: server[1] };
-  }
-  const colon = uri.indexOf(":");
-  const prefix = uri.slice(0, colon).toLowerCase();
-  if (colon > 0 && PROVIDER_PREFIXES.includes(prefix)) {
-    return { kind: "remote", provider: prefix, model: uri.slice(colon + 1) };
-  }
-  return { kind: "local", model: /^(hf:|https?:)/i.test(uri) ? uri : absolutePath(uri, cwd, env) };
-}
-
-/** The embedding settings of a qmd home. */
+/** The embedding settings of a qmd home; a model's path is resolved below `cwd`. */
 export function qmdEmbedding(uri: string, modelsDir: string, cwd: string, env: Env): EmbeddingSettings {
-  const place = modelPlace(uri, cwd, env);
   const contextSize = Number(envText(env, "QMD_EMBED_CONTEXT_SIZE") ?? Number.NaN);
   const settings: EmbeddingSettings = {
     provider: "local",
@@ -76,14 +45,21 @@ export function qmdEmbedding(uri: string, modelsDir: string, cwd: string, env: E
     onFailure: "keyword",
     multimodal: false,
   };
-  if (place.kind === "local") return { ...settings, local: { ...settings.local, modelPath: place.model } };
-  const apiKey = keyOfEnvironment(place.provider, env);
+  const spec = parseModelSpec(uri);
+  if (spec.provider === "none") return { ...settings, provider: "none" };
+  if (spec.provider === "local") {
+    return { ...settings, local: { ...settings.local, modelPath: modelPath(uri, cwd, env) } };
+  }
+  const apiKey = keyOfEnvironment(spec.provider, env);
   return {
     ...settings,
-    provider: place.provider,
+    ...spec,
     explicit: true,
-    model: place.model,
-    ...(place.baseUrl === undefined ? {} : { baseUrl: place.baseUrl }),
-    credentials: { [place.provider]: apiKey === undefined ? {} : { apiKey } },
+    credentials: { [spec.provider]: apiKey === undefined ? {} : { apiKey } },
   };
+}
+
+/** `hf:` and web addresses stay; anything else is a file. */
+function modelPath(uri: string, cwd: string, env: Env): string {
+  return /^(hf:|https?:|file:)/i.test(uri) ? uri : absolutePath(uri, cwd, env);
 }

@@ -4,8 +4,7 @@ import { basename, dirname, relative, resolve } from "node:path";
 import type { QmdCollectionConfig, QmdConfig } from "./index-yml.ts";
 import { isObject, textAt, type JsonObject } from "./json.ts";
 import { absolutePath, envText, realPath, type Env } from "./paths.ts";
-import type { ModelSlot } from "./qmd-models.ts";
-import { DEFAULT_QMD_MODELS } from "./qmd-models.ts";
+import { DEFAULT_QMD_MODELS, type ModelSlot } from "./qmd-models.ts";
 
 /** What a configuration that came with a checkout may not do unasked. */
 export type GatedItems = {
@@ -26,6 +25,11 @@ export type Trust = {
   state: "open" | "trusted" | "untrusted";
 };
 
+/** Nothing to judge. */
+export function openTrust(): Trust {
+  return { gated: { hooks: [], paths: [], models: [] }, digest: "", state: "open" };
+}
+
 /** Whether `index.yml` came with a project: its folder is called `.qmd`. */
 export function isProjectConfig(configPath: string): boolean {
   return basename(dirname(resolve(configPath))) === ".qmd";
@@ -43,7 +47,7 @@ export function collectionRoot(path: string, configPath: string, cwd: string, en
 
 /** Judges a configuration against the recorded approvals. */
 export async function trustOf(config: QmdConfig, configPath: string, trustFile: string, env: Env): Promise<Trust> {
-  if (!isProjectConfig(configPath)) return { gated: { hooks: [], paths: [], models: [] }, digest: "", state: "open" };
+  if (!isProjectConfig(configPath)) return openTrust();
   const gated = gatedItems(config, configPath, env);
   const digest = trustDigest(gated);
   const isEmpty = Object.values(gated).every((items) => items.length === 0);
@@ -82,12 +86,12 @@ export function trustDigest(gated: GatedItems): string {
   return createHash("sha256").update(JSON.stringify(canonical)).digest("hex");
 }
 
-const FALSE_WORDS = ["0", "false", "off", "no", "none"];
+const FALSE_WORDS = new Set(["0", "false", "off", "no", "none"]);
 
 function isOptedIn(env: Env): boolean {
   return ["QMD_TRUST_LOCAL_CONFIG", "QMD_TRUST_UPDATE_HOOKS"].some((name) => {
     const value = envText(env, name);
-    return value !== undefined && !FALSE_WORDS.includes(value.toLowerCase());
+    return value !== undefined && !FALSE_WORDS.has(value.toLowerCase());
   });
 }
 
