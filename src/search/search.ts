@@ -1,8 +1,8 @@
 import type { EmbeddingProvider } from "../embed/types.ts";
 import type { Collection, Home } from "../home/types.ts";
-import { documentsById, documentsIn } from "../store/documents.ts";
+import { documentsIn } from "../store/documents.ts";
 import { documentFrequencies, tokensOf } from "../store/keyword.ts";
-import { passagesById, passagesOf } from "../store/passages.ts";
+import { passagesOf, rankingFacts } from "../store/passages.ts";
 import type { Index, Scope } from "../store/types.ts";
 import { type LegHits, fillScores, gather } from "./candidates.ts";
 import { cite } from "./cite.ts";
@@ -103,14 +103,11 @@ function rankedRows(
     candidates.push(...added);
   }
   const fused = fuse(candidates, request.profile);
-  const rows = {
-    passages: passagesById(
-      index,
-      fused.map((candidate) => candidate.passageId),
-    ),
-    documents: documentsById(index, [...new Set(fused.map((candidate) => candidate.documentId))]),
-  };
-  return weighed(fused, rows, request, collectionsByName(engine.home));
+  const facts = rankingFacts(
+    index,
+    fused.map((candidate) => candidate.passageId),
+  );
+  return weighed(fused, facts, request, collectionsByName(engine.home));
 }
 
 /** Gives the best candidate of each document that was asked for by name its tier; one without candidates adds its first passage. */
