@@ -18,9 +18,8 @@ export type CiteContext = {
   home: Home;
   request: SearchRequest;
   collections: Map<string, Collection>;
-  /** The query's terms that a text holds, and what each is worth. */
+  /** The query's terms that a text holds. */
   termsIn: (text: string) => string[];
-  termWeight: (term: string) => number;
 };
 
 export type Cited = { hits: Hit[]; notices: string[] };
@@ -110,7 +109,7 @@ function hitOf(row: Ranked, document: DocumentRow, shown: Shown, context: CiteCo
     ...(row.cosine === null ? {} : { vectorScore: row.cosine }),
     ...(row.bm25 === null ? {} : { textScore: textScoreOf(row.bm25, textKind) }),
     text: shown.text,
-    snippet: snippetOf(shown, profile.snippetChars, context.termsIn, context.termWeight),
+    snippet: snippetOf(shown, profile.snippetChars, context.termsIn),
     ...(importance === null || importance === undefined ? {} : { importance }),
     ...(triggers ? { triggers } : {}),
     ...(explain ? { explain: explanationOf(row) } : {}),

@@ -1,7 +1,7 @@
 import type { EmbeddingProvider } from "../embed/types.ts";
 import type { Collection, Home } from "../home/types.ts";
 import { documentsIn } from "../store/documents.ts";
-import { documentFrequencies, tokensOf } from "../store/keyword.ts";
+import { tokensOf } from "../store/keyword.ts";
 import { passagesOf, rankingFacts } from "../store/passages.ts";
 import type { Index, Scope } from "../store/types.ts";
 import { type LegHits, fillScores, gather } from "./candidates.ts";
@@ -42,14 +42,12 @@ export async function search(engine: SearchEngine, request: SearchRequest): Prom
   const legs: LegHits = { keyword, vector: vector?.hits ?? [] };
   const ranked = rankedRows(engine, request, parsed, scope, legs, vector);
   const rows = profile.unit === "documents" ? bestPerDocument(ranked) : ranked;
-  const { termsIn, termWeight } = termFinder(parsed, (terms) => documentFrequencies(engine.index, terms));
   const { hits, notices } = cite(answered(rows, request, tokenReader(engine.index)), request.limit, {
     index: engine.index,
     home: engine.home,
     request,
     collections: collectionsByName(engine.home),
-    termsIn,
-    termWeight,
+    termsIn: termFinder(parsed),
   });
   const answer: SearchAnswer = {
     hits,
