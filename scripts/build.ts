@@ -10,7 +10,7 @@ import { targetNamed } from "./build/targets.ts";
 const root = resolve(import.meta.dir, "..");
 
 const { values } = parseArgs({
-  options: { target: { type: "string" }, outfile: { type: "string" }, bytecode: { type: "boolean", default: false } },
+  options: { target: { type: "string" }, outfile: { type: "string" } },
 });
 const target = targetNamed(values.target);
 const own = targetNamed();
@@ -31,8 +31,9 @@ const result = await Bun.build({
   target: "bun",
   format: "esm",
   minify: true,
+  // Both halve the time to start: only what a command needs is read, and that is parsed already.
   splitting: true,
-  bytecode: values.bytecode,
+  bytecode: true,
   plugins: [executablePlugin(root, embeddedModule(root, target, versions))],
   compile: { target: target.bun, outfile: unfinished, autoloadDotenv: false, autoloadBunfig: false },
   throw: false,
