@@ -34,7 +34,6 @@ function geminiFormOf(settings: EmbeddingSettings, context: ProviderContext): Ge
         defaultBaseUrl: "https://generativelanguage.googleapis.com/v1beta",
         keyHeader,
         tidy: (url) => url.replace(/\/openai(\/.*)?$/, ""),
-        agentDir: context.agentDir,
       },
     ),
     dimensions: isSecond ? dimensionsOf(model, settings.outputDimensionality) : null,

@@ -10,7 +10,6 @@ function openAiFormOf(settings: EmbeddingSettings, context: ProviderContext): Op
   const connection = connectionOf(settings, {
     id: context.id,
     defaultBaseUrl: BASE,
-    agentDir: context.agentDir,
   });
   // Routers such as OpenRouter serve many makers' models and need the prefix.
   const isOpenAi = withoutQuery(connection.baseUrl) === BASE;

@@ -20,8 +20,6 @@ export type OpenOptions = {
   patience?: { query: Patience; document: Patience };
   /** Where submitted batch jobs are kept across restarts. */
   jobStore?: JobStore;
-  /** Folder of the agent's auth profiles, for messages. */
-  agentDir?: string;
 };
 
 export type OpenedProvider = {
@@ -139,9 +137,9 @@ async function openNamed(id: string, settings: EmbeddingSettings, options: OpenO
   }
   const load = PROVIDERS.get(id) ?? PROVIDERS.get(adapterOf(id, settings));
   if (load === undefined) throw unknownProvider(id);
-  const { fetch, env, clock = systemClock, agentDir } = options;
+  const { fetch, env, clock = systemClock } = options;
   const http = httpContext({ fetch, env });
-  const context = { http, clock, kind: options.kind, id, agentDir };
+  const context = { http, clock, kind: options.kind, id };
   const { makeProtocol } = await load();
   const protocol = await makeProtocol(settings, context);
   if (settings.multimodal && !protocol.media) throw noMedia();

@@ -10,7 +10,6 @@ function voyageFormOf(settings: EmbeddingSettings, context: ProviderContext): Op
     connection: connectionOf(settings, {
       id: context.id,
       defaultBaseUrl: "https://api.voyageai.com/v1",
-      agentDir: context.agentDir,
     }),
     dimensions: settings.outputDimensionality,
     dimensionsField: "output_dimension",

@@ -1,8 +1,8 @@
 import type { EmbeddingProvider } from "../embed/types.ts";
 import type { Collection, Home } from "../home/types.ts";
-import { documentsById, documentsIn } from "../store/documents.ts";
-import { documentFrequencies, tokensOf } from "../store/keyword.ts";
-import { passagesById, passagesOf } from "../store/passages.ts";
+import { documentsIn } from "../store/documents.ts";
+import { tokensOf } from "../store/keyword.ts";
+import { passagesOf, rankingFacts } from "../store/passages.ts";
 import type { Index, Scope } from "../store/types.ts";
 import { type LegHits, fillScores, gather } from "./candidates.ts";
 import { cite } from "./cite.ts";
@@ -42,14 +42,12 @@ export async function search(engine: SearchEngine, request: SearchRequest): Prom
   const legs: LegHits = { keyword, vector: vector?.hits ?? [] };
   const ranked = rankedRows(engine, request, parsed, scope, legs, vector);
   const rows = profile.unit === "documents" ? bestPerDocument(ranked) : ranked;
-  const { termsIn, termWeight } = termFinder(parsed, (terms) => documentFrequencies(engine.index, terms));
   const { hits, notices, stale } = cite(answered(rows, request, tokenReader(engine.index)), request.limit, {
     index: engine.index,
     home: engine.home,
     request,
     collections: collectionsByName(engine.home),
-    termsIn,
-    termWeight,
+    termsIn: termFinder(parsed),
   });
   const answer: SearchAnswer = {
     hits,
@@ -104,14 +102,11 @@ function rankedRows(
     candidates.push(...added);
   }
   const fused = fuse(candidates, request.profile);
-  const rows = {
-    passages: passagesById(
-      index,
-      fused.map((candidate) => candidate.passageId),
-    ),
-    documents: documentsById(index, [...new Set(fused.map((candidate) => candidate.documentId))]),
-  };
-  return weighed(fused, rows, request, collectionsByName(engine.home));
+  const facts = rankingFacts(
+    index,
+    fused.map((candidate) => candidate.passageId),
+  );
+  return weighed(fused, facts, request, collectionsByName(engine.home));
 }
 
 /** Gives the best candidate of each document that was asked for by name its tier; one without candidates adds its first passage. */
