@@ -76,7 +76,7 @@ async function authorizer(
   if (token) {
     return () => Promise.resolve({ headers: { ...plain, ...bearer(token) }, secrets: [token, ...configured] });
   }
-  const credentials = await credentialKeeper(context);
+  const credentials = await credentialKeeper(settings, context);
   return async (url, body) => {
     const keys = await credentials();
     const { AwsV4Signer } = await import("aws4fetch");
@@ -88,10 +88,13 @@ async function authorizer(
 }
 
 /** A function that gives valid credentials, fetched anew before they end. Throws now when there are none. */
-async function credentialKeeper(context: ProviderContext): Promise<() => Promise<AwsCredentials>> {
+async function credentialKeeper(
+  settings: EmbeddingSettings,
+  context: ProviderContext,
+): Promise<() => Promise<AwsCredentials>> {
   const find = async (): Promise<AwsCredentials> => {
     const found = await awsCredentials(context.http);
-    if (found === null) throw missingKey({ id: context.id, agentDir: context.agentDir });
+    if (found === null) throw missingKey(settings, [context.id, ...NAMES]);
     return found;
   };
   let present = await find();

@@ -9,7 +9,6 @@ export const makeProtocol: MakeProtocol = (settings, context) =>
     connection: connectionOf(settings, {
       id: context.id,
       defaultBaseUrl: "https://api.deepinfra.com/v1/openai",
-      agentDir: context.agentDir,
     }),
     dimensions: settings.outputDimensionality,
     maxItems: 1024,

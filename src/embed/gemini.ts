@@ -20,7 +20,7 @@ export type GeminiForm = {
 
 const FAILURE = "gemini embeddings failed:";
 
-export function geminiFormOf(settings: EmbeddingSettings, context: ProviderContext): GeminiForm {
+function geminiFormOf(settings: EmbeddingSettings, context: ProviderContext): GeminiForm {
   const model = bareModel(settings.model ?? "gemini-embedding-001", ["gemini/", "google/", "models/"]);
   const isSecond = /^gemini-embedding-2(-|$)/.test(model);
   return {
@@ -34,7 +34,6 @@ export function geminiFormOf(settings: EmbeddingSettings, context: ProviderConte
         defaultBaseUrl: "https://generativelanguage.googleapis.com/v1beta",
         keyHeader,
         tidy: (url) => url.replace(/\/openai(\/.*)?$/, ""),
-        agentDir: context.agentDir,
       },
     ),
     dimensions: isSecond ? dimensionsOf(model, settings.outputDimensionality) : null,
@@ -45,7 +44,11 @@ export function geminiFormOf(settings: EmbeddingSettings, context: ProviderConte
 }
 
 /** Google's Gemini API: one query by `embedContent`, documents by `batchEmbedContents`. */
-export const makeProtocol: MakeProtocol = (settings, context) => geminiProtocol(geminiFormOf(settings, context));
+export const makeProtocol: MakeProtocol = (settings, context) => {
+  const form = geminiFormOf(settings, context);
+  const jobs = async () => (await import("./batch-jobs/gemini-jobs.ts")).geminiJobs(form);
+  return { ...geminiProtocol(form), jobs };
+};
 
 function geminiProtocol(form: GeminiForm): Protocol {
   const { id, model, connection, dimensions, media, maxInputBytes, taskTypes } = form;

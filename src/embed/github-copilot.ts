@@ -25,9 +25,9 @@ type Session = { baseUrl: string; headers: Record<string, string>; secrets: stri
  * one is their identity's.
  */
 export const makeProtocol: MakeProtocol = async (settings, context) => {
-  const { id, agentDir } = context;
+  const { id } = context;
   const githubToken = settings.apiKey || credentialsOf(settings, [id]).apiKey;
-  if (!githubToken) throw missingKey({ id, agentDir });
+  if (!githubToken) throw missingKey(settings, [id]);
   if (settings.baseUrl && !settings.apiKey && !isCopilotHost(settings.baseUrl)) {
     throw foreignDestination(id, withoutQuery(settings.baseUrl));
   }

@@ -9,7 +9,6 @@ export const makeProtocol: MakeProtocol = (settings, context) =>
     connection: connectionOf(settings, {
       id: context.id,
       defaultBaseUrl: "https://api.mistral.ai/v1",
-      agentDir: context.agentDir,
     }),
     dimensions: settings.outputDimensionality,
     dimensionsField: "output_dimension",

@@ -24,6 +24,7 @@ export const makeProtocol: MakeProtocol = (settings, context) => {
   });
   const dimensions = settings.outputDimensionality ?? null;
   let legacy = false;
+  const finished = new Map<string, unknown>();
   return {
     id,
     model,
@@ -46,7 +47,7 @@ export const makeProtocol: MakeProtocol = (settings, context) => {
         if (vectors !== null) return vectors.map((vector) => shortened(vector, dimensions));
         legacy = true;
       }
-      return (await viaEmbeddings(request, exchange)).map((vector) => shortened(vector, dimensions));
+      return (await viaEmbeddings(request, finished, exchange)).map((vector) => shortened(vector, dimensions));
     },
   };
 };
@@ -85,15 +86,22 @@ async function viaEmbed(request: Request, context: ExchangeContext): Promise<unk
   }
 }
 
-async function viaEmbeddings(request: Request, context: ExchangeContext): Promise<unknown[]> {
+/** One request per text. What was done when another one failed waits in `finished` for the next try. */
+async function viaEmbeddings(
+  request: Request,
+  finished: Map<string, unknown>,
+  context: ExchangeContext,
+): Promise<unknown[]> {
   const { model, texts } = request;
-  const vectors: unknown[] = texts.map(() => null);
-  await pooled([...texts.entries()], 4, async ([index, prompt]) => {
+  await pooled([...new Set(texts)], 4, async (prompt) => {
+    if (finished.has(prompt)) return;
     const reply = await post("/api/embeddings", { model, prompt }, request, context);
     const { embedding } = reply as { embedding?: unknown };
     if (!Array.isArray(embedding)) throw malformed({ failure: FAILURE }, "missing embedding[]");
-    vectors[index] = embedding;
+    finished.set(prompt, embedding);
   });
+  const vectors = texts.map((text) => finished.get(text));
+  for (const text of texts) finished.delete(text);
   return vectors;
 }
 

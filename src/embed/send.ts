@@ -34,9 +34,9 @@ export function documentPatience(slow: boolean, batchTimeoutMs: number | undefin
 
 /** Sends inputs through one protocol and remembers what it learned about the server: its real item cap and vector length. */
 export type Sender = {
-  query(text: string, signal: AbortSignal): Promise<Float32Array>;
+  query: (text: string, signal: AbortSignal) => Promise<Float32Array>;
   /** Calls back per finished request; `onRejected` gets the inputs that the server refuses by themselves. */
-  documents(items: readonly Item[], width: number, signal: AbortSignal, report: SendReport): Promise<void>;
+  documents: (items: readonly Item[], width: number, signal: AbortSignal, report: SendReport) => Promise<void>;
 };
 
 export type SendReport = {
@@ -131,7 +131,7 @@ function maybeOneInput(error: EmbedError): boolean {
  * doubling base ("full jitter"), or what the server asks for and a little more. An error answer stays an error when time
  * runs out meanwhile; no answer at all is `timeout`.
  */
-async function withRetries<T>(
+export async function withRetries<T>(
   attempt: (signal: AbortSignal) => Promise<T>,
   patience: Patience,
   purpose: Purpose,

@@ -3,14 +3,13 @@ import { bareModel, connectionOf } from "./connection.ts";
 import { openAiProtocol, type OpenAiForm } from "./openai-form.ts";
 import type { MakeProtocol, ProviderContext } from "./provider-context.ts";
 
-export function voyageFormOf(settings: EmbeddingSettings, context: ProviderContext): OpenAiForm {
+function voyageFormOf(settings: EmbeddingSettings, context: ProviderContext): OpenAiForm {
   return {
     id: context.id,
     model: bareModel(settings.model ?? "voyage-4-large", ["voyage/"]),
     connection: connectionOf(settings, {
       id: context.id,
       defaultBaseUrl: "https://api.voyageai.com/v1",
-      agentDir: context.agentDir,
     }),
     dimensions: settings.outputDimensionality,
     dimensionsField: "output_dimension",
@@ -21,4 +20,8 @@ export function voyageFormOf(settings: EmbeddingSettings, context: ProviderConte
   };
 }
 
-export const makeProtocol: MakeProtocol = (settings, context) => openAiProtocol(voyageFormOf(settings, context));
+export const makeProtocol: MakeProtocol = (settings, context) => {
+  const form = voyageFormOf(settings, context);
+  const jobs = async () => (await import("./batch-jobs/openai-files.ts")).voyageJobs(form);
+  return { ...openAiProtocol(form), jobs };
+};

@@ -107,14 +107,14 @@ async function parseJson5(text: string, path: string): Promise<JsonValue> {
   const body = text.replace(/^\uFEFF/, "");
   if (body.trim() === "") return {};
   try {
-    // Most files are plain JSON, whose parser is built in; only the others need a library.
-    return JSON.parse(body) as JsonValue;
+    return Bun.JSON5.parse(body) as JsonValue;
   } catch {
-    return parseOnlyJson5(body, path);
+    return parsedWithPlace(body, path);
   }
 }
 
-async function parseOnlyJson5(text: string, path: string): Promise<JsonValue> {
+/** The runtime's parser does not say where it stumbled; this slower one does, and is loaded only then. */
+async function parsedWithPlace(text: string, path: string): Promise<JsonValue> {
   const { default: json5 } = await import("json5");
   try {
     return json5.parse<JsonValue>(text);

@@ -4,8 +4,9 @@ import { documentCutting } from "../home/document-cutting.ts";
 import type { Collection, Home } from "../home/types.ts";
 import { passageText } from "../notes/passage-text.ts";
 import type { PassageDraft } from "../notes/types.ts";
-import { contentText } from "../store/documents.ts";
-import type { Index } from "../store/types.ts";
+import { contentText, documentsById } from "../store/documents.ts";
+import { passagesById } from "../store/passages.ts";
+import type { DocumentRow, Index } from "../store/types.ts";
 import { type FileState, fileState, passageNow } from "./fresh.ts";
 import { textScoreOf } from "./fuse.ts";
 import type { Ranked } from "./rank.ts";
@@ -17,9 +18,8 @@ export type CiteContext = {
   home: Home;
   request: SearchRequest;
   collections: Map<string, Collection>;
-  /** The query's terms that a text holds, and what each is worth. */
+  /** The query's terms that a text holds. */
   termsIn: (text: string) => string[];
-  termWeight: (term: string) => number;
 };
 
 export type Cited = { hits: Hit[]; notices: string[] };
@@ -29,6 +29,7 @@ export type Cited = { hits: Hit[]; notices: string[] };
  * what changed is shown as it is now.
  */
 export function cite(rows: Iterable<Ranked>, limit: number, context: CiteContext): Cited {
+  const documents = new Map<number, DocumentRow | undefined>();
   const files = new Map<number, FileState>();
   const texts = new Map<string, string | null>();
   const seen = new Set<string>();
@@ -37,9 +38,11 @@ export function cite(rows: Iterable<Ranked>, limit: number, context: CiteContext
   const hits: Hit[] = [];
   if (limit < 1) return { hits, notices: [] };
   for (const row of rows) {
-    const { document } = row;
-    const collection = context.collections.get(document.collection);
-    if (!collection) continue;
+    const document = known(documents, row.documentId, () =>
+      documentsById(context.index, [row.documentId]).get(row.documentId),
+    );
+    const collection = document && context.collections.get(document.collection);
+    if (!document || !collection) continue;
     const file = known(files, document.id, () =>
       fileState(document, collection, documentCutting(context.home, collection, document.path)),
     );
@@ -47,9 +50,16 @@ export function cite(rows: Iterable<Ranked>, limit: number, context: CiteContext
       gone.add(`${collection.pathPrefix}${document.path}`);
       continue;
     }
+    const passage = passagesById(context.index, [row.passageId]).get(row.passageId);
     const stored = known(texts, document.hash, () => contentText(context.index, document.hash));
-    if (stored === null) continue;
-    const hit = hitOf(row, stored, file.state === "changed" ? file.passages : null, context);
+    // A sync that runs meanwhile may have replaced it.
+    if (!passage || stored === null) continue;
+    const text = passageText(stored, passage.pos, passage.length);
+    const now = file.state === "changed" ? file.passages : null;
+    const shown = now
+      ? passageNow({ ...row, text, byName: row.nameTier > 0 }, now, context.termsIn)
+      : { ...passage, text };
+    const hit = shown && hitOf(row, document, shown, context);
     if (hit === null) outdated.add(`${collection.pathPrefix}${document.path}`);
     else if (isNew(hit, collection, context, seen)) hits.push(hit);
     if (hits.length === limit) break;
@@ -77,12 +87,12 @@ function isNew(hit: Hit, collection: Collection, context: CiteContext, seen: Set
   return !seen.has(key) && Boolean(seen.add(key));
 }
 
-function hitOf(row: Ranked, stored: string, now: PassageDraft[] | null, context: CiteContext): Hit | null {
-  const { passage, document } = row;
-  const text = passageText(stored, passage.pos, passage.length);
-  const shown =
-    now === null ? { ...passage, text } : passageNow({ ...row, text, byName: row.nameTier > 0 }, now, context.termsIn);
-  if (shown === null) return null;
+type Shown = Pick<PassageDraft, "startLine" | "endLine" | "text"> & {
+  importance?: number | null;
+  triggers?: string[] | null;
+};
+
+function hitOf(row: Ranked, document: DocumentRow, shown: Shown, context: CiteContext): Hit {
   const { profile, explain } = context.request;
   const textKind = profile.fusion === "weighted" ? profile.textScore : "bm25";
   const { importance, triggers } = shown;
@@ -99,7 +109,7 @@ function hitOf(row: Ranked, stored: string, now: PassageDraft[] | null, context:
     ...(row.cosine === null ? {} : { vectorScore: row.cosine }),
     ...(row.bm25 === null ? {} : { textScore: textScoreOf(row.bm25, textKind) }),
     text: shown.text,
-    snippet: snippetOf(shown, profile.snippetChars, context.termsIn, context.termWeight),
+    snippet: snippetOf(shown, profile.snippetChars, context.termsIn),
     ...(importance === null || importance === undefined ? {} : { importance }),
     ...(triggers ? { triggers } : {}),
     ...(explain ? { explain: explanationOf(row) } : {}),

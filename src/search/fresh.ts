@@ -24,8 +24,8 @@ const gone: FileState = { state: "gone" };
 export function fileState(document: DocumentRow, collection: Collection, cutting: Cutting): FileState {
   const path = join(collection.root, document.path);
   try {
-    const stat = statSync(path);
-    if (!stat.isFile() || (!collection.followLinks && lstatSync(path).isSymbolicLink())) return gone;
+    const stat = collection.followLinks ? statSync(path) : lstatSync(path);
+    if (!stat.isFile()) return gone;
     if (stat.mtimeMs === document.mtimeMs && stat.size === document.size) return current;
     if (collection.source === "sessions" || isMedia(document.path, collection)) return current;
     return changedFile(path, document, collection, cutting);

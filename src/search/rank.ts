@@ -1,5 +1,5 @@
 import type { Collection, SearchProfile } from "../home/types.ts";
-import type { DocumentRow, PassageRow } from "../store/types.ts";
+import type { RankingFacts } from "../store/passages.ts";
 import type { Fused, LegScores } from "./fuse.ts";
 import { importanceFactor } from "./importance.ts";
 import { type Diversity, diversify } from "./mmr.ts";
@@ -19,8 +19,7 @@ export type Candidate = LegScores & {
 
 /** A candidate with everything that decides its place. */
 export type Ranked = Fused<Candidate> & {
-  passage: PassageRow;
-  document: DocumentRow;
+  facts: RankingFacts;
   recency: number;
   importance: number;
   /** Key times recency and importance: the order within a tier. */
@@ -28,12 +27,10 @@ export type Ranked = Fused<Candidate> & {
   score: number;
 };
 
-export type Rows = { passages: Map<number, PassageRow>; documents: Map<number, DocumentRow> };
-
 /** Applies recency and importance and sorts: name tiers, exact words and phrases, merit; ties by place in the home. */
 export function weighed(
   fused: Fused<Candidate>[],
-  rows: Rows,
+  factsById: Map<number, RankingFacts>,
   request: SearchRequest,
   collections: Map<string, Collection>,
 ): Ranked[] {
@@ -41,15 +38,14 @@ export function weighed(
   const place = new Map(request.collections.map((name, index) => [name, index]));
   const ranked: Ranked[] = [];
   for (const candidate of fused) {
-    const passage = rows.passages.get(candidate.passageId);
-    const document = rows.documents.get(candidate.documentId);
-    const source = document && collections.get(document.collection)?.source;
-    if (!passage || !document || !source) continue;
-    const recency = recencyFactor(fadesFrom(document, source, profile.recency.undated), asOf, profile.recency);
-    const importance = profile.importance ? importanceFactor(passage.importance) : 1;
+    const facts = factsById.get(candidate.passageId);
+    const source = facts && collections.get(facts.collection)?.source;
+    if (!facts || !source) continue;
+    const recency = recencyFactor(fadesFrom(facts, source, profile.recency.undated), asOf, profile.recency);
+    const importance = profile.importance ? importanceFactor(facts.importance) : 1;
     const factor = recency * importance;
     const score = candidate.nameTier > 0 ? 1 : candidate.level * factor;
-    ranked.push({ ...candidate, passage, document, recency, importance, merit: candidate.key * factor, score });
+    ranked.push({ ...candidate, facts, recency, importance, merit: candidate.key * factor, score });
   }
   return ranked.sort(
     (a, b) =>
@@ -57,9 +53,9 @@ export function weighed(
       Number(b.exact) - Number(a.exact) ||
       b.merit - a.merit ||
       (b.bm25 ?? 0) - (a.bm25 ?? 0) ||
-      (place.get(a.document.collection) ?? 0) - (place.get(b.document.collection) ?? 0) ||
-      compareText(a.document.path, b.document.path) ||
-      a.passage.seq - b.passage.seq ||
+      (place.get(a.facts.collection) ?? 0) - (place.get(b.facts.collection) ?? 0) ||
+      compareText(a.facts.path, b.facts.path) ||
+      a.facts.seq - b.facts.seq ||
       a.passageId - b.passageId,
   );
 }
@@ -105,15 +101,12 @@ function tiersOf(rows: Ranked[]): Ranked[][] {
   return tiers;
 }
 
-/** A hit of this share of the best one's merit counts as not relevant at all when relevance is weighed against diversity. */
-const IRRELEVANT_SHARE = 1 / 3;
-
+/** Relevance for diversity is merit as a share of the best one's: it depends on no other row, and stays what fusion made it. */
 function diversityOf(ranked: Ranked[], profile: SearchProfile, tokens: (row: Ranked) => string): Diversity<Ranked> {
   const best = ranked.reduce((most, row) => Math.max(most, row.merit), 0);
-  const floor = best * IRRELEVANT_SHARE;
   return {
     lambda: profile.mmr.lambda,
-    relevance: (row) => (best > 0 ? Math.max(0, (row.merit - floor) / (best - floor)) : 1),
+    relevance: (row) => (best > 0 ? Math.max(0, row.merit / best) : 1),
     tokens,
   };
 }

@@ -4,13 +4,19 @@ import { withWriterLock } from "../store/lock.ts";
 import { syncCancelled, type SyncProgress, type SyncReport } from "./report.ts";
 import type { FromWorker, ToWorker, WorkerSyncOptions } from "./worker-messages.ts";
 
-export type StartOptions = WorkerSyncOptions & { onProgress?: (progress: SyncProgress) => void; signal?: AbortSignal };
+export type StartOptions = WorkerSyncOptions & {
+  onProgress?: (progress: SyncProgress) => void;
+  signal?: AbortSignal;
+  /** Whether a sync that runs already will do; unless false. One that began before a change may have missed it. */
+  joins?: boolean;
+};
 
 type Running = {
   options: WorkerSyncOptions;
   listeners: Set<(progress: SyncProgress) => void>;
   /** Callers that still wait; the sync is cancelled when the last one leaves. */
   waiting: number;
+  cancelled: boolean;
   result: Promise<SyncReport>;
   cancel(): void;
 };
@@ -25,15 +31,14 @@ const running = new Map<string, Running>();
  * Rejects with `MemqError`: what `syncIndex` throws, `SYNC_CANCELLED`, or `SYNC_CRASHED` when the Worker died.
  */
 export async function startSync(home: Home, options: StartOptions = {}): Promise<SyncReport> {
-  const { onProgress, signal, ...wanted } = options;
+  const { onProgress, signal, joins = true, ...wanted } = options;
   for (let current = running.get(home.indexPath); current !== undefined; current = running.get(home.indexPath)) {
-    if (covers(current.options, wanted)) return join(current, onProgress, signal);
+    if (joins && !current.cancelled && covers(current.options, wanted)) return join(current, onProgress, signal);
     await settled(current.result);
     if (signal?.aborted) throw syncCancelled();
   }
   const started = launch(home, wanted);
   running.set(home.indexPath, started);
-  void settled(started.result).then(() => running.delete(home.indexPath));
   return join(started, onProgress, signal);
 }
 
@@ -68,7 +73,10 @@ async function join(
     signal?.removeEventListener("abort", leave);
     if (onProgress !== undefined) sync.listeners.delete(onProgress);
     sync.waiting -= 1;
-    if (sync.waiting === 0) sync.cancel();
+    if (sync.waiting === 0) {
+      sync.cancelled = true;
+      sync.cancel();
+    }
   }
 }
 
@@ -79,10 +87,18 @@ function launch(home: Home, options: WorkerSyncOptions): Running {
   const tell = (progress: SyncProgress): void => {
     for (const listener of listeners) listener(progress);
   };
-  const result = withWriterLock(home.indexPath, () => runWorker(home, options, tell, cancellation.signal), {
-    signal: cancellation.signal,
-  });
-  return { options, listeners, waiting: 0, result, cancel: () => cancellation.abort(syncCancelled()) };
+  const work = (): Promise<SyncReport> => runWorker(home, options, tell, cancellation.signal);
+  const result = withWriterLock(home.indexPath, work, { signal: cancellation.signal }).finally(() =>
+    running.delete(home.indexPath),
+  );
+  return {
+    options,
+    listeners,
+    waiting: 0,
+    cancelled: false,
+    result,
+    cancel: () => cancellation.abort(syncCancelled()),
+  };
 }
 
 async function runWorker(
@@ -93,6 +109,8 @@ async function runWorker(
 ): Promise<SyncReport> {
   const worker = new Worker(workerLocation());
   const { promise, resolve, reject } = Promise.withResolvers<SyncReport>();
+  // When sending already fails nobody waits for it.
+  promise.catch(() => {});
   const send = (message: ToWorker): void => worker.postMessage(message, []);
   const cancel = (): void => send({ type: "cancel" });
   worker.addEventListener("message", ({ data }: MessageEvent<FromWorker>) => {

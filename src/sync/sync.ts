@@ -6,7 +6,7 @@ import { openIndex } from "../store/open.ts";
 import { passageCounts } from "../store/passages.ts";
 import type { Index } from "../store/types.ts";
 import { embedMissing } from "./embed-missing.ts";
-import type { CollectionReport, SyncProgress, SyncReport } from "./report.ts";
+import { type CollectionReport, syncCancelled, type SyncProgress, type SyncReport } from "./report.ts";
 import { scanCollections, type CollectionScan } from "./scan.ts";
 import { breathe, syncCollection, type CollectionRun } from "./sync-collection.ts";
 
@@ -34,7 +34,15 @@ const NEVER = new AbortController().signal;
  */
 export async function syncIndex(home: Home, options: SyncOptions = {}): Promise<SyncReport> {
   const { signal } = options;
-  return withWriterLock(home.indexPath, () => syncLockedIndex(home, options), signal === undefined ? {} : { signal });
+  try {
+    return await withWriterLock(
+      home.indexPath,
+      () => syncLockedIndex(home, options),
+      signal === undefined ? {} : { signal },
+    );
+  } catch (error) {
+    throw signal?.aborted ? syncCancelled() : error;
+  }
 }
 
 /** `syncIndex` for a caller that holds the writer lock. */

@@ -77,7 +77,7 @@ describe("the file behind a hit", () => {
 });
 
 describe("a hit in a changed file", () => {
-  const { termsIn } = termFinder(parseQuery("omada router", "plain"), () => new Map());
+  const termsIn = termFinder(parseQuery("omada router", "plain"));
   const hit = {
     text: "Omada router, VLAN 10 for the IoT devices",
     fromKeyword: true,
