@@ -11,8 +11,8 @@ const SMALL_SCOPE = 2000;
 /** More than asked for, so that equal cosines at the end are cut by passage id and not by chance. */
 const SLACK = 32;
 
-/** How many candidates of one-bit codes are scored exactly beyond those wanted. */
-const RESCORED_BEYOND = 60;
+/** How many candidates of one-bit codes are scored exactly: at least this many, and so many beyond those wanted. */
+const RESCORED = { atLeast: 200, beyond: 40 };
 
 type Candidate = { passageId: number; documentId: number; vectorKey: string };
 
@@ -46,7 +46,7 @@ export function cosinesOf(index: Index, query: Float32Array, passageIds: readonl
 
 function candidates(index: Index, query: Float32Array, options: Scope & { limit: number }): VectorCandidate[] {
   const { codes } = index;
-  const rescored = options.limit + RESCORED_BEYOND;
+  const rescored = Math.max(RESCORED.atLeast, options.limit + RESCORED.beyond);
   const small = codes === null ? SMALL_SCOPE : rescored;
   const few = inScope(index, options, small + 1);
   if (few.length <= small) return scored(index, query, few);
