@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
+import type { Document } from "yaml";
 import { MemqError, messageOf } from "../errors.ts";
 import type { StoredCollection } from "../store/collections.ts";
 import { isObject, objectAt, textAt, type JsonObject, type JsonValue } from "./json.ts";
@@ -68,9 +69,7 @@ async function parsedYaml(text: string, path: string): Promise<JsonObject> {
   }
   if (value === null || value === undefined) return {};
   if (isObject(value)) return value;
-  throw new MemqError("CONFIG_SYNTAX", `The configuration file ${path} must hold a map of settings.`, {
-    hint: 'Begin it with "collections:".',
-  });
+  throw notAMap(path);
 }
 
 /**
@@ -89,7 +88,12 @@ function needsStrictParser(text: string): boolean {
 }
 
 async function strictlyParsed(text: string, path: string): Promise<unknown> {
-  const { isAlias, LineCounter, parseDocument, visit } = await import("yaml");
+  return (await indexYmlDocument(text, path)).toJS();
+}
+
+/** The text of `index.yml` as a document that keeps its comments; throws `CONFIG_SYNTAX` for what can't be read in full. */
+export async function indexYmlDocument(text: string, path: string): Promise<Document> {
+  const { isAlias, isMap, LineCounter, parseDocument, visit } = await import("yaml");
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines });
   const problem = document.errors[0];
@@ -100,11 +104,18 @@ async function strictlyParsed(text: string, path: string): Promise<unknown> {
     const message = `*${node.source} refers to no anchor; a pattern that begins with * needs quotes`;
     throw yamlError(path, { message, linePos: [lines.linePos(node.range?.[0] ?? 0)] });
   });
-  return document.toJS();
+  if (document.contents !== null && !isMap(document.contents)) throw notAMap(path);
+  return document;
+}
+
+function notAMap(path: string): MemqError {
+  return new MemqError("CONFIG_SYNTAX", `The configuration file ${path} must hold a map of settings.`, {
+    hint: 'Begin it with "collections:".',
+  });
 }
 
 /** The error for a problem that the `yaml` package found in `path`. */
-export function yamlError(
+function yamlError(
   path: string,
   problem: { message: string; linePos?: readonly { line: number; col: number }[] | undefined },
 ): MemqError {
