@@ -1,9 +1,10 @@
-// Measures the compiled executable: bun scripts/bench.ts [--only start,responsive,…] [--rounds N] [--json FILE]
+// Measures the compiled executable: bun scripts/bench.ts [--only start,responsive,qmd-home,…] [--notes N] [--qmd PATH] [--rounds N] [--json FILE]
 // Every figure with a goal stands beside what it is measured against in the same run; a missed goal is printed as missed.
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
+import { benchQmdHome } from "./bench/qmd-home.ts";
 import { benchResponsive } from "./bench/responsive.ts";
 import { benchStart } from "./bench/start.ts";
 import { type Figure, figureLine } from "./bench/timing.ts";
@@ -13,6 +14,8 @@ const { values } = parseArgs({
     only: { type: "string" },
     rounds: { type: "string", default: "15" },
     memq: { type: "string", default: resolve(import.meta.dir, "../dist/memq") },
+    notes: { type: "string", default: "10000" },
+    qmd: { type: "string" },
     json: { type: "string" },
   },
 });
@@ -24,6 +27,12 @@ if (!existsSync(memq)) {
 const rounds = Number(values.rounds);
 const parts: Record<string, (folder: string) => Promise<Figure[]>> = {
   start: (folder) => benchStart(memq, folder, rounds),
+  "qmd-home": (folder) =>
+    benchQmdHome(memq, folder, {
+      notes: Number(values.notes),
+      rounds,
+      ...(values.qmd === undefined ? {} : { qmd: resolve(values.qmd) }),
+    }),
   responsive: (folder) => benchResponsive(memq, folder),
 };
 const wanted = values.only?.split(",") ?? Object.keys(parts);

@@ -13,6 +13,11 @@ if (argv.length === 1 && (argv[0] === "--version" || argv[0] === "-v")) {
   const { runModelHost } = await import("./llama/host.ts");
   await runModelHost(argv[1]);
 } else {
-  const { runCommandLine } = await import("./cli/run.ts");
+  const [{ runCommandLine }, { vecExtensionPath }, { setVecLoader }] = await Promise.all([
+    import("./cli/run.ts"),
+    import("./llama/native.ts"),
+    import("./store/vec-extension.ts"),
+  ]);
+  setVecLoader(vecExtensionPath);
   process.exitCode = await runCommandLine(argv, program);
 }

@@ -3,8 +3,8 @@ import type { EmbedInput } from "./types.ts";
 /** Texts of one request together: up to this many UTF-8 bytes, which bounds their tokens from above. */
 export const REQUEST_BYTES = 8000;
 
-/** An input with its position in the call and its size in a request. */
-export type Item = { index: number; input: EmbedInput; bytes: number };
+/** An input, or one of several pieces of it, with the input's position in the call and its own size in a request. */
+export type Item = { index: number; input: EmbedInput; bytes: number; pieces: number };
 
 /** UTF-8 bytes an input takes in a request; media counts as base64. */
 export function inputBytes(input: EmbedInput): number {
@@ -39,6 +39,23 @@ export function cutToBytes(text: string, maxBytes: number): string {
   if (text.length * 3 <= maxBytes || Buffer.byteLength(text) <= maxBytes) return text;
   const { read } = new TextEncoder().encodeInto(text, new Uint8Array(maxBytes));
   return text.slice(0, read);
+}
+
+/** `text` in pieces of about the same size, each of at most `maxBytes` in UTF-8, cut at blanks where there are any. */
+export function pieces(text: string, maxBytes: number): string[] {
+  const bytes = Buffer.byteLength(text);
+  const target = Math.min(maxBytes, Math.ceil(bytes / Math.ceil(bytes / maxBytes)) + 16);
+  const found: string[] = [];
+  for (let rest = text; rest !== "";) {
+    let piece = cutToBytes(rest, target);
+    const blank = piece.length < rest.length ? piece.search(/\s\S*$/) : -1;
+    if (blank > piece.length * 0.8) piece = piece.slice(0, blank + 1);
+    // A limit below one character's bytes would never get on.
+    if (piece === "") piece = String.fromCodePoint(rest.codePointAt(0) ?? 0);
+    found.push(piece);
+    rest = rest.slice(piece.length);
+  }
+  return found;
 }
 
 /** Runs `work` over `tasks`, at most `width` at a time. After a failure nothing new is begun; the first one is thrown. */

@@ -1,3 +1,4 @@
+import { dirname } from "node:path";
 import type { EmbeddingSettings, ProviderCredentials } from "../home/types.ts";
 import { EmbedError } from "./errors.ts";
 
@@ -22,8 +23,6 @@ export type ConnectionNeeds = {
   keyHeader?: (key: string) => Record<string, string>;
   /** Brings base URLs of other spellings into the one that is used here. */
   tidy?: (baseUrl: string) => string;
-  /** Folder of the agent whose auth profiles were read, for the message about a missing key. */
-  agentDir?: string;
 };
 
 const AUTH_HEADERS = ["authorization", "x-api-key", "api-key", "x-goog-api-key"];
@@ -34,7 +33,8 @@ export const bearer = (key: string): Record<string, string> => ({ Authorization:
 export function credentialsOf(settings: EmbeddingSettings, names: readonly string[]): ProviderCredentials {
   const merged: ProviderCredentials = {};
   for (const name of names) {
-    const { apiKey, baseUrl, headers, api } = settings.credentials[name] ?? {};
+    const { apiKey, baseUrl, headers, api, problem } = settings.credentials[name] ?? {};
+    merged.problem ??= problem;
     merged.apiKey ??= apiKey || undefined;
     merged.baseUrl ??= baseUrl || undefined;
     merged.headers ??= headers;
@@ -49,7 +49,9 @@ export function credentialsOf(settings: EmbeddingSettings, names: readonly strin
  */
 export function connectionOf(settings: EmbeddingSettings, needs: ConnectionNeeds): Connection {
   const tidy = (url: string): string => trimmedUrl(needs.tidy?.(url) ?? url);
-  const credentials = credentialsOf(settings, [needs.id, ...(needs.aliases ?? [])]);
+  if (settings.problem !== undefined) throw new EmbedError("fatal", settings.problem);
+  const names = [needs.id, ...(needs.aliases ?? [])];
+  const credentials = credentialsOf(settings, names);
   const home = credentials.baseUrl ?? needs.defaultBaseUrl;
   const given = settings.baseUrl ?? home;
   if (given === undefined) throw missingBaseUrl(needs.id);
@@ -65,7 +67,7 @@ export function connectionOf(settings: EmbeddingSettings, needs: ConnectionNeeds
     settings.headers,
   ]);
   if (!needs.keyless && !AUTH_HEADERS.some((name) => valueOf(headers, name))) {
-    throw isOwn ? missingKey(needs) : foreignDestination(needs.id, withoutQuery(baseUrl));
+    throw isOwn ? missingKey(settings, names) : foreignDestination(needs.id, withoutQuery(baseUrl));
   }
   return { baseUrl, headers, secrets: secretsIn(headers, baseUrl, key, userInfo) };
 }
@@ -88,16 +90,19 @@ export function isMissingKey(error: unknown): boolean {
   return error instanceof Error && error.message.startsWith("No API key found for provider");
 }
 
-export function missingKey(needs: Pick<ConnectionNeeds, "id" | "agentDir">): EmbedError {
-  const store = needs.agentDir
-    ? ` Auth store: ${needs.agentDir}/auth-profiles.json (agentDir: ${needs.agentDir}).`
-    : "";
-  return new EmbedError("fatal", `No API key found for provider "${needs.id}".${store}`, {
-    hint: `Set the provider's key in the environment, as remote.apiKey or as models.providers.${needs.id}.apiKey, or choose provider "none" for keyword search only.`,
+/** The sentence for a provider without a key; `names` are its own name and its others. */
+export function missingKey(settings: EmbeddingSettings, names: readonly string[]): EmbedError {
+  const id = names[0] ?? "";
+  const { problem } = credentialsOf(settings, names);
+  if (problem !== undefined) return new EmbedError("fatal", problem);
+  const { authStore } = settings;
+  const store = authStore ? ` Auth store: ${authStore} (agentDir: ${dirname(authStore)}).` : "";
+  return new EmbedError("fatal", `No API key found for provider "${id}".${store}`, {
+    hint: `Set the provider's key in the environment, as remote.apiKey or as models.providers.${id}.apiKey, or choose provider "none" for keyword search only.`,
   });
 }
 
-function foreignDestination(id: string, baseUrl: string): EmbedError {
+export function foreignDestination(id: string, baseUrl: string): EmbedError {
   return new EmbedError(
     "fatal",
     `${id} embedding credentials are not configured for ${baseUrl}. Set memory.search.remote.apiKey or an Authorization header for this destination.`,

@@ -1,9 +1,136 @@
 import type { EmbeddingSettings } from "../home/types.ts";
+import { modelHost, type ModelHost } from "../llama/client.ts";
+import { defaultModels, modelFolders, presentModel, pullModel, type ModelFolders } from "../llama/models.ts";
+import { MemqError, messageOf } from "../errors.ts";
+import { cutToBytes } from "./batches.ts";
 import { EmbedError } from "./errors.ts";
-import type { EmbeddingProvider } from "./types.ts";
+import { fingerprintOf, qmdFingerprint } from "./identity.ts";
+import { promptFormOf } from "./prompts.ts";
+import type { EmbedInput, EmbedReport, EmbeddingProvider } from "./types.ts";
 
-/** Opens the GGUF model that `settings.local.modelPath` names, or the default one of this kind of home. */
-export function openLocalProvider(settings: EmbeddingSettings, kind: "agent" | "qmd"): Promise<EmbeddingProvider> {
-  const model = settings.local.modelPath ?? `the default model of this ${kind} home`;
-  return Promise.reject(new EmbedError("fatal", `Local embeddings unavailable. Reason: ${model} cannot be opened.`));
+/** Texts in one request to the model host: what is lost at most when it dies. */
+const batchSize = 16;
+/** More is never read: the model's own limit is in tokens, and this only keeps a huge text from being tokenised for nothing. */
+const maxInputBytes = 65_536;
+const defaultContextSize = 2048;
+
+/**
+ * Opens the GGUF model that `settings.local.modelPath` names, or the default one of this kind of home. A model of the hub is
+ * downloaded when documents are embedded, never for a question. Throws `EMBED_UNAVAILABLE` when a file is missing.
+ */
+export async function openLocalProvider(
+  settings: EmbeddingSettings,
+  kind: "agent" | "qmd",
+): Promise<EmbeddingProvider> {
+  const { modelPath, modelCacheDir, threads } = settings.local;
+  const spec = modelPath?.trim() || defaultModels[kind].embed;
+  const contextSize = settings.local.contextSize ?? environmentContextSize() ?? defaultContextSize;
+  const model = await unavailableOnError(async () => namedModel(spec, modelFolders(kind, modelCacheDir), threads));
+  const form = promptFormOf(spec, kind);
+  const space = {
+    id: "local",
+    model: spec,
+    endpoint: "",
+    dimensions: null,
+    documentInputType: null,
+    promptForm: form.name,
+  };
+  return {
+    ...space,
+    local: true,
+    fingerprint: kind === "qmd" ? qmdFingerprint(spec, form) : fingerprintOf(space),
+    maxInputBytes,
+    media: false,
+    async embedQuery(text, signal) {
+      if (text.trim() === "") return new Float32Array(0);
+      return unavailableOnError(async () => {
+        const query = form.query(cutToBytes(text, maxInputBytes));
+        const [vector] = await model.host().embed(model.present(), [query], { signal, contextSize, bulk: false });
+        return vector ?? new Float32Array(0);
+      }, signal);
+    },
+    embedDocuments: (inputs, signal, report = {}) =>
+      unavailableOnError(async () => {
+        const path = await model.pulled(signal);
+        const dress = ({ text, title }: EmbedInput) => form.document(cutToBytes(text, maxInputBytes), title);
+        return embedInBatches(inputs, dress, report, (texts) =>
+          model.host().embed(path, texts, { signal, contextSize, bulk: true }),
+        );
+      }, signal),
+    async close() {
+      model.close();
+    },
+  };
+}
+
+type NamedModel = {
+  host(): ModelHost;
+  /** Path of the file when it is here. */
+  present(): string;
+  /** The same, downloaded first where that is possible. */
+  pulled(signal: AbortSignal): Promise<string>;
+  close(): void;
+};
+
+function namedModel(spec: string, folders: ModelFolders, threads: number | undefined): NamedModel {
+  const present = () => {
+    const path = presentModel(spec, folders);
+    if (path !== null) return path;
+    throw new MemqError("MODEL_MISSING", `The model ${spec} is not on this machine.`, {
+      hint: "Index once while online, or run `pull`, to download it; or give the path of a GGUF file.",
+    });
+  };
+  // A missing file stays missing: better said when the provider is opened than at each question.
+  if (!/^(hf|huggingface|https?)[:.]/i.test(spec)) present();
+  let host: ModelHost | undefined;
+  return {
+    host: () => (host ??= modelHost({ modelsFolder: folders.own, ...(threads === undefined ? {} : { threads }) })),
+    present,
+    pulled: async (signal) => (await pullModel(spec, folders, { signal })).path,
+    close: () => host?.close(),
+  };
+}
+
+async function embedInBatches(
+  inputs: readonly EmbedInput[],
+  dress: (input: EmbedInput) => string,
+  report: EmbedReport,
+  embed: (texts: string[]) => Promise<Float32Array[]>,
+): Promise<Float32Array[]> {
+  const vectors: Float32Array[] = inputs.map(() => new Float32Array(0));
+  const wanted: number[] = [];
+  for (const [index, input] of inputs.entries()) {
+    if (input.media !== undefined) refuse(index, report);
+    else if (input.text.trim() !== "") wanted.push(index);
+  }
+  for (let start = 0; start < wanted.length; start += batchSize) {
+    const indices = wanted.slice(start, start + batchSize);
+    const made = await embed(indices.map((index) => dress(inputs[index] ?? { text: "" })));
+    for (const [place, index] of indices.entries()) vectors[index] = made[place] ?? new Float32Array(0);
+    await report.onVectors?.(indices, made);
+  }
+  return vectors;
+}
+
+function refuse(index: number, report: EmbedReport): void {
+  const error = new EmbedError("refused", "A local model embeds no pictures or sounds.");
+  if (report.onRejected === undefined) throw error;
+  report.onRejected(index, error);
+}
+
+function environmentContextSize(): number | undefined {
+  const size = Number(process.env["QMD_EMBED_CONTEXT_SIZE"]);
+  return Number.isInteger(size) && size > 0 ? size : undefined;
+}
+
+/** Whatever goes wrong with a local model means that there are no embeddings now; an aborted call keeps its reason. */
+async function unavailableOnError<T>(work: () => Promise<T> | T, signal?: AbortSignal): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    signal?.throwIfAborted();
+    if (error instanceof EmbedError) throw error;
+    const hint = error instanceof MemqError ? error.hint : undefined;
+    throw new EmbedError("fatal", `Local embeddings unavailable. Reason: ${messageOf(error)}`, { hint });
+  }
 }

@@ -1,4 +1,4 @@
-import { connectionOf } from "./connection.ts";
+import { bareModel, connectionOf } from "./connection.ts";
 import { EmbedError } from "./errors.ts";
 import { openAiProtocol } from "./openai-form.ts";
 import type { MakeProtocol } from "./provider-context.ts";
@@ -13,7 +13,7 @@ export const makeProtocol: MakeProtocol = (settings, context) => {
   }
   return openAiProtocol({
     id: context.id,
-    model: settings.model.trim(),
+    model: bareModel(settings.model, [`${context.id}/`]),
     connection,
     dimensions: settings.outputDimensionality ?? null,
     inputType: (purpose) => (purpose === "query" ? settings.queryInputType : settings.documentInputType),

@@ -1,6 +1,6 @@
 import { urlOf, withoutQuery, type Connection } from "./connection.ts";
 import { EmbedError, shortBody } from "./errors.ts";
-import { malformed, requestJson } from "./exchange.ts";
+import { malformed, requestJson, type ExchangeContext } from "./exchange.ts";
 import type { Protocol, Purpose } from "./protocol.ts";
 
 /** What differs between the services that take OpenAI's `POST {base}/embeddings`. */
@@ -18,18 +18,15 @@ export type OpenAiForm = {
   normalise?: boolean;
   slow?: boolean;
   failure?: string;
-  /** Runs before each request; may exchange tokens or load a model. */
-  prepare?: (
-    signal: AbortSignal,
-    context: Parameters<Protocol["embed"]>[3],
-  ) => Promise<{ connection: Connection; model: string }>;
+  /** Runs before each request: the connection as it is now, where keys are short-lived. */
+  prepare?: (signal: AbortSignal, context: ExchangeContext) => Promise<Connection>;
 };
 
 /** The body of an embeddings request: the same inline and in a batch job. */
-export function openAiBody(form: OpenAiForm, purpose: Purpose, input: string | string[], model = form.model): object {
+export function openAiBody(form: OpenAiForm, purpose: Purpose, input: string | string[]): object {
   const inputType = form.inputType?.(purpose);
   return {
-    model,
+    model: form.model,
     input,
     ...(form.dimensions ? { [form.dimensionsField ?? "dimensions"]: form.dimensions } : {}),
     input_type: inputType,
@@ -55,10 +52,10 @@ export function openAiProtocol(form: OpenAiForm): Protocol {
     slow: form.slow ?? false,
     async embed(inputs, purpose, signal, context) {
       const texts = inputs.map((input) => input.text);
-      const { connection, model: actual } = (await form.prepare?.(signal, context)) ?? form;
+      const connection = (await form.prepare?.(signal, context)) ?? form.connection;
       const { headers, secrets } = connection;
       const url = urlOf(connection.baseUrl, "/embeddings");
-      const body = openAiBody(form, purpose, texts, actual);
+      const body = openAiBody(form, purpose, texts);
       const reply = await requestJson({ url, headers, body, signal, secrets, provider: id, failure }, context);
       return vectorsByIndex(reply, texts.length, failure, secrets);
     },

@@ -6,11 +6,10 @@ import type { EmbeddingSettings } from "../home/types.ts";
 const BASE = "https://api.openai.com/v1";
 const DEFAULT_MODEL = "text-embedding-3-small";
 
-export function openAiFormOf(settings: EmbeddingSettings, context: ProviderContext): OpenAiForm {
+function openAiFormOf(settings: EmbeddingSettings, context: ProviderContext): OpenAiForm {
   const connection = connectionOf(settings, {
     id: context.id,
     defaultBaseUrl: BASE,
-    agentDir: context.agentDir,
   });
   // Routers such as OpenRouter serve many makers' models and need the prefix.
   const isOpenAi = withoutQuery(connection.baseUrl) === BASE;
@@ -24,4 +23,8 @@ export function openAiFormOf(settings: EmbeddingSettings, context: ProviderConte
 }
 
 /** OpenAI, and whatever takes its requests behind another base URL. */
-export const makeProtocol: MakeProtocol = (settings, context) => openAiProtocol(openAiFormOf(settings, context));
+export const makeProtocol: MakeProtocol = (settings, context) => {
+  const form = openAiFormOf(settings, context);
+  const jobs = async () => (await import("./batch-jobs/openai-files.ts")).openAiJobs(form);
+  return { ...openAiProtocol(form), jobs };
+};

@@ -1,3 +1,4 @@
+import type { JobService } from "./batch-jobs/types.ts";
 import type { ExchangeContext } from "./exchange.ts";
 import type { EmbedInput } from "./types.ts";
 
@@ -25,6 +26,8 @@ export type Protocol = {
   slow: boolean;
   /** Begins the sentence of a failure: `openai embeddings failed:`. */
   failure: string;
+  /** The service's asynchronous batch jobs, where it has them. */
+  jobs?: () => Promise<JobService>;
   /** One attempt: the raw vectors of `inputs`, in their order. Throws `EmbedError`. */
   embed(
     inputs: readonly EmbedInput[],

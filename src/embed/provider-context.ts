@@ -7,7 +7,6 @@ export type ProviderContext = ExchangeContext & {
   kind: "agent" | "qmd";
   /** The configured id: the provider's own, or that of a custom `models.providers` entry. */
   id: string;
-  agentDir?: string;
 };
 
 /** Makes a provider's protocol out of settings. Throws `EmbedError` when a key, an address or a model is missing. */

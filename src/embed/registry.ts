@@ -1,6 +1,7 @@
 import { statSync } from "node:fs";
 import { homedir } from "node:os";
 import type { EmbeddingSettings } from "../home/types.ts";
+import type { JobStore } from "./batch-jobs/types.ts";
 import { systemClock, type Clock } from "./clock.ts";
 import { credentialsOf, isMissingKey } from "./connection.ts";
 import { EmbedError, embedErrorOf } from "./errors.ts";
@@ -17,8 +18,8 @@ export type OpenOptions = {
   env?: Readonly<Record<string, string | undefined>>;
   clock?: Clock;
   patience?: { query: Patience; document: Patience };
-  /** Folder of the agent's auth profiles, for messages. */
-  agentDir?: string;
+  /** Where submitted batch jobs are kept across restarts. */
+  jobStore?: JobStore;
 };
 
 export type OpenedProvider = {
@@ -33,16 +34,28 @@ export type OpenedProvider = {
 };
 
 /** One module per provider, read only when it is used. */
-const PROVIDERS: Record<string, () => Promise<{ makeProtocol: MakeProtocol }>> = {
-  openai: () => import("./openai.ts"),
-  "openai-compatible": () => import("./openai-compatible.ts"),
-};
+const PROVIDERS = new Map<string, () => Promise<{ makeProtocol: MakeProtocol }>>(
+  Object.entries({
+    openai: () => import("./openai.ts"),
+    "openai-compatible": () => import("./openai-compatible.ts"),
+    gemini: () => import("./gemini.ts"),
+    voyage: () => import("./voyage.ts"),
+    mistral: () => import("./mistral.ts"),
+    deepinfra: () => import("./deepinfra.ts"),
+    "github-copilot": () => import("./github-copilot.ts"),
+    bedrock: () => import("./bedrock.ts"),
+    ollama: () => import("./ollama.ts"),
+    lmstudio: () => import("./lmstudio.ts"),
+  }),
+);
 
 /** Which of them serves a custom `models.providers` entry, by the entry's `api`. */
-const ADAPTERS: Record<string, string> = {
-  "openai-completions": "openai-compatible",
-  "openai-responses": "openai-compatible",
-};
+const ADAPTERS = new Map([
+  ["openai-completions", "openai-compatible"],
+  ["openai-responses", "openai-compatible"],
+  ["google-generative-ai", "gemini"],
+  ["bedrock-converse-stream", "bedrock"],
+]);
 
 /** Tried in this order when no provider is named; each needs its key. */
 const AUTOMATIC = ["openai", "gemini", "voyage", "mistral"];
@@ -59,7 +72,9 @@ export async function openProvider(configured: EmbeddingSettings, options: OpenO
   if (id === "auto") return openAutomatic(settings, options);
   const explicit = settings.explicit && id !== "local";
   try {
-    return { provider: await openNamed(settings.provider.trim(), settings, options), explicit };
+    // Known ids are written in lower case, those of models.providers as they are.
+    const named = PROVIDERS.has(id) || id === "local" ? id : settings.provider.trim();
+    return { provider: await openNamed(named, settings, options), explicit };
   } catch (error) {
     return openFallback(settings, options, embedErrorOf(error).message);
   }
@@ -116,36 +131,46 @@ async function openAutomatic(settings: EmbeddingSettings, options: OpenOptions):
 
 async function openNamed(id: string, settings: EmbeddingSettings, options: OpenOptions): Promise<EmbeddingProvider> {
   if (id === "local") {
+    if (settings.multimodal) throw noMedia();
     const { openLocalProvider } = await import("./local.ts");
     return openLocalProvider(settings, options.kind);
   }
-  const load = PROVIDERS[id] ?? PROVIDERS[adapterOf(id, settings)];
+  const load = PROVIDERS.get(id) ?? PROVIDERS.get(adapterOf(id, settings));
   if (load === undefined) throw unknownProvider(id);
-  const { fetch, env, clock = systemClock, agentDir } = options;
+  const { fetch, env, clock = systemClock } = options;
   const http = httpContext({ fetch, env });
-  const context = { http, clock };
+  const context = { http, clock, kind: options.kind, id };
   const { makeProtocol } = await load();
-  const protocol = await makeProtocol(settings, {
-    ...context,
-    kind: options.kind,
-    id,
-    agentDir,
-  });
+  const protocol = await makeProtocol(settings, context);
+  if (settings.multimodal && !protocol.media) throw noMedia();
   const patience = options.patience ?? {
     query: queryPatience(protocol.slow),
     document: documentPatience(protocol.slow, settings.batchTimeoutMs),
   };
-  return createRemoteProvider(protocol, { context, patience, concurrency: settings.concurrency });
+  return createRemoteProvider(protocol, {
+    context,
+    patience,
+    concurrency: settings.concurrency,
+    batch: settings.batch,
+    jobStore: options.jobStore,
+  });
+}
+
+function noMedia(): EmbedError {
+  return new EmbedError(
+    "fatal",
+    'agents.*.memorySearch.multimodal requires memorySearch.provider = "gemini" and model = "gemini-embedding-2-preview".',
+  );
 }
 
 function adapterOf(id: string, settings: EmbeddingSettings): string {
   const { api, baseUrl } = credentialsOf(settings, [id]);
-  if (api !== undefined) return ADAPTERS[api] ?? api;
+  if (api !== undefined) return ADAPTERS.get(api) ?? api;
   return baseUrl === undefined ? "" : "openai-compatible";
 }
 
 function unknownProvider(id: string): EmbedError {
-  const known = ["local", ...Object.keys(PROVIDERS), "none"].join(", ");
+  const known = ["local", ...PROVIDERS.keys(), "none"].join(", ");
   return new EmbedError("fatal", `Unknown embedding provider "${id}".`, {
     hint: `Known are ${known}, and entries of models.providers.`,
   });

@@ -34,9 +34,9 @@ export function documentPatience(slow: boolean, batchTimeoutMs: number | undefin
 
 /** Sends inputs through one protocol and remembers what it learned about the server: its real item cap and vector length. */
 export type Sender = {
-  query(text: string, signal: AbortSignal): Promise<Float32Array>;
+  query: (text: string, signal: AbortSignal) => Promise<Float32Array>;
   /** Calls back per finished request; `onRejected` gets the inputs that the server refuses by themselves. */
-  documents(items: readonly Item[], width: number, signal: AbortSignal, report: SendReport): Promise<void>;
+  documents: (items: readonly Item[], width: number, signal: AbortSignal, report: SendReport) => Promise<void>;
 };
 
 export type SendReport = {
@@ -51,8 +51,8 @@ export function createSender(
 ): Sender {
   let itemCap = protocol.maxItems;
   let length = protocol.dimensions ?? undefined;
-  /** A rate limit holds for all requests under way, not only for the one that met it. */
-  const gate = { until: 0 };
+  /** A rate limit holds for all documents under way, not only for those that met it. A question tries its own luck. */
+  const gates = { query: { until: 0 }, document: { until: 0 } };
 
   const attempt = async (inputs: readonly EmbedInput[], purpose: Purpose, signal: AbortSignal) => {
     const raw = await protocol.embed(inputs, purpose, signal, context);
@@ -68,7 +68,7 @@ export function createSender(
       patience[purpose],
       purpose,
       context.clock,
-      gate,
+      gates[purpose],
       signal,
     );
 
@@ -131,7 +131,7 @@ function maybeOneInput(error: EmbedError): boolean {
  * doubling base ("full jitter"), or what the server asks for and a little more. An error answer stays an error when time
  * runs out meanwhile; no answer at all is `timeout`.
  */
-async function withRetries<T>(
+export async function withRetries<T>(
   attempt: (signal: AbortSignal) => Promise<T>,
   patience: Patience,
   purpose: Purpose,

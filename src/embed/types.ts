@@ -42,7 +42,7 @@ export type EmbeddingProvider = {
   promptForm: string;
   /** qmd's fingerprint for GGUF models in a qmd home, else one of ours; six hex digits. */
   fingerprint: string;
-  /** Upper bound for one text, in UTF-8 bytes (a safe upper bound for tokens). Longer texts are cut at a character. */
+  /** Upper bound for one text, in UTF-8 bytes (a safe upper bound for tokens). A longer document goes in pieces, a longer query is cut. */
   maxInputBytes: number;
   /** Whether pictures and sounds can be embedded. */
   media: boolean;
@@ -54,6 +54,6 @@ export type EmbeddingProvider = {
    */
   embedDocuments(inputs: EmbedInput[], signal: AbortSignal, report?: EmbedReport): Promise<Float32Array[]>;
   /** Only where asynchronous batch jobs exist. */
-  batchStatus?(): BatchStatus;
+  batchStatus?: () => BatchStatus;
   close(): Promise<void>;
 };

@@ -32,8 +32,9 @@ function floats(value: unknown): Float32Array | null {
 }
 
 function base64Floats(text: string): Float32Array | null {
+  if (!/^[\w+/-]+={0,2}$/.test(text)) return null;
   const bytes = Buffer.from(text, "base64");
-  if (bytes.length === 0 || bytes.length % 4 !== 0) return null;
+  if (bytes.length % 4 !== 0) return null;
   const vector = new Float32Array(bytes.length / 4);
   for (let i = 0; i < vector.length; i++) vector[i] = bytes.readFloatLE(i * 4);
   return vector;

@@ -1,9 +1,10 @@
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { MemqError } from "../errors.ts";
+import { isForeignIndex } from "../store/foreign.ts";
 import { extraCollections, mediaExtensions, memoryCollection, sessionsCollection } from "./agent-collections.ts";
 import { agentEmbedding } from "./agent-embedding.ts";
-import { agentIndexPath } from "./agent-index.ts";
+import { agentIndexPath, besideForeignIndex } from "./agent-index.ts";
 import { agentSearchProfile, memorySettings } from "./agent-settings.ts";
 import { agentEntries, configuredAgentIds, defaultAgentId, hasAgentRoster, normalizedAgentId } from "./agents.ts";
 import { textAt, type JsonObject } from "./json.ts";
@@ -68,11 +69,9 @@ export async function resolveAgentHome(request: AgentHomeRequest): Promise<Agent
     agentId,
     stateDir,
     workspace,
-    indexPath: agentIndexPath({
-      ...place,
-      storePath: keys.optionalText("store.path"),
-      configuredWorkspace: configured,
-    }),
+    indexPath: ownIndexPath(
+      agentIndexPath({ ...place, storePath: keys.optionalText("store.path"), configuredWorkspace: configured }),
+    ),
     collections: collectionsOf(keys, memory, workspace, loaded.env, issues),
     embedding,
     search: agentSearchProfile(keys),
@@ -80,6 +79,11 @@ export async function resolveAgentHome(request: AgentHomeRequest): Promise<Agent
     issues,
   };
   return { home, memory, config: loaded.data, env: loaded.env };
+}
+
+/** OpenClaw's own index is never touched: ours then lies beside it. Decided anew each time, since either may come first. */
+function ownIndexPath(path: string): string {
+  return isForeignIndex(path) ? besideForeignIndex(path) : path;
 }
 
 function knownAgentId(asked: string | undefined, config: JsonObject): string {

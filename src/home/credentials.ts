@@ -2,35 +2,12 @@ import { readFile } from "node:fs/promises";
 import { messageOf } from "../errors.ts";
 import { isObject, objectAt, textAt, valueAt, type JsonObject, type JsonValue } from "./json.ts";
 import { requireVariables, type LoadedConfig } from "./openclaw-config.ts";
-import { envText, type Env } from "./paths.ts";
+import { keyOfEnvironment } from "./provider-keys.ts";
 import { secretOf, type SecretPlace } from "./secrets.ts";
 import type { ProviderCredentials } from "./types.ts";
 
 /** Names that `auto` tries in this order. */
 export const AUTO_PROVIDERS = ["openai", "gemini", "voyage", "mistral"] as const;
-
-/** Variables that may hold a provider's key, the first that is set wins. */
-const KEY_VARIABLES: Record<string, readonly string[]> = {
-  openai: ["OPENAI_API_KEY"],
-  gemini: ["GEMINI_API_KEY", "GOOGLE_API_KEY"],
-  voyage: ["VOYAGE_API_KEY"],
-  mistral: ["MISTRAL_API_KEY"],
-  deepinfra: ["DEEPINFRA_API_KEY"],
-  "github-copilot": ["COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN"],
-  ollama: ["OLLAMA_API_KEY"],
-  lmstudio: ["LM_API_TOKEN"],
-  bedrock: ["AWS_BEARER_TOKEN_BEDROCK"],
-};
-
-/** Variables of the AWS chain that a Bedrock provider needs beside a key. */
-export const AWS_VARIABLES = [
-  "AWS_ACCESS_KEY_ID",
-  "AWS_SECRET_ACCESS_KEY",
-  "AWS_SESSION_TOKEN",
-  "AWS_REGION",
-  "AWS_DEFAULT_REGION",
-  "AWS_PROFILE",
-] as const;
 
 /** Providers that go by another name in auth profiles and in `models.providers`. */
 const AUTH_NAMES: Record<string, string> = { gemini: "google", bedrock: "amazon-bedrock" };
@@ -123,15 +100,6 @@ async function keyOfSettings(
   if (input === undefined) return undefined;
   requireVariables(loaded, `${from.path}.apiKey`);
   return secretOf(input, `${from.path}.apiKey`, place);
-}
-
-/** The first variable of the provider that is set. */
-export function keyOfEnvironment(provider: string, env: Env): string | undefined {
-  for (const name of KEY_VARIABLES[provider] ?? []) {
-    const value = envText(env, name);
-    if (value !== undefined) return value;
-  }
-  return undefined;
 }
 
 /** The key of the first profile of a provider that has one, in the configured order; OAuth profiles hold none. */

@@ -11,8 +11,10 @@ import {
   decodedVector,
   messageLine,
   messageReader,
+  protocolVersion,
   type EmbedResult,
   type ExpansionLine,
+  type HostHello,
   type HostInfo,
   type HostReply,
   type HostRequest,
@@ -45,7 +47,8 @@ export type ModelHost = {
   rank(model: string, query: string, documents: string[], options?: CallOptions): Promise<number[]>;
   /** Other ways to ask for the same; never empty. */
   expand(model: string, query: string, options?: CallOptions): Promise<ExpansionLine[]>;
-  info(options?: CallOptions): Promise<HostInfo>;
+  /** What the host has loaded; `load` makes it load llama.cpp first. */
+  info(options?: { signal?: AbortSignal; load?: boolean }): Promise<HostInfo>;
   /** Ends the connection, not the host. */
   close(): void;
 };
@@ -107,8 +110,8 @@ export function modelHost(options: ModelHostOptions): ModelHost {
       const written = await call({ op: "expand", model, query, load: { threads, contextSize } }, signal);
       return parsedExpansion(String(written), query);
     },
-    async info({ signal } = {}) {
-      return (await call({ op: "info" }, signal)) as HostInfo;
+    async info({ signal, load = false } = {}) {
+      return (await call({ op: "info", load }, signal)) as HostInfo;
     },
     close() {
       void connecting?.then((open) => open.end()).catch(() => undefined);
@@ -138,8 +141,8 @@ async function openConnection(address: HostAddress, modelsFolder: string): Promi
   const deadline = Date.now() + startTimeoutMs;
   let host: { ended: boolean } | undefined;
   for (let wait = 5; Date.now() < deadline; wait = Math.min(wait * 1.5, 100)) {
-    const socket = await connectedSocket(address.socket);
-    if (socket !== null) return socketConnection(socket);
+    const connection = await greetedConnection(address.socket, deadline - Date.now());
+    if (connection !== null) return connection;
     // A host that ended without listening lost a race, perhaps against one that was just leaving: then it's our turn.
     if (host === undefined || host.ended) host = startHost(address, modelsFolder);
     await Bun.sleep(wait);
@@ -149,14 +152,37 @@ async function openConnection(address: HostAddress, modelsFolder: string): Promi
   });
 }
 
-function connectedSocket(path: string): Promise<Socket | null> {
-  return new Promise((resolve) => {
-    const socket = connectSocket(path);
-    socket.once("connect", () => {
-      socket.removeAllListeners("error");
-      resolve(socket);
-    });
-    socket.once("error", () => resolve(null));
+/**
+ * A connection to the host that listens there, or null when none does. One that accepts and closes without a word is just
+ * ending, and counts as none.
+ */
+function greetedConnection(path: string, timeoutMs: number): Promise<Connection | null> {
+  const { promise, resolve, reject } = Promise.withResolvers<Connection | null>();
+  const socket = connectSocket(path);
+  const read = messageReader();
+  const giveUp = () => {
+    socket.destroy();
+    resolve(null);
+  };
+  const timer = setTimeout(giveUp, timeoutMs);
+  const greet = (chunk: Buffer) => {
+    try {
+      const [greeting] = read(chunk) as [HostHello?];
+      if (greeting === undefined) return;
+      if (greeting.hello !== protocolVersion) throw new Error("another greeting");
+      socket.off("data", greet);
+      resolve(socketConnection(socket));
+    } catch {
+      reject(foreignProgram(path));
+      socket.destroy();
+    }
+  };
+  socket.on("data", greet);
+  socket.on("error", giveUp);
+  socket.on("close", giveUp);
+  return promise.finally(() => {
+    clearTimeout(timer);
+    socket.off("close", giveUp);
   });
 }
 
@@ -254,11 +280,17 @@ function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   });
 }
 
+function foreignProgram(path: string): MemqError {
+  return new MemqError("MODEL_HOST_FOREIGN", `Another program than a model host of ours listens on ${path}.`, {
+    hint: "End it, or remove the socket.",
+  });
+}
+
 function crashed(address: HostAddress): MemqError {
   let last = "";
   try {
     const lines = readFileSync(address.log, "utf8").trim().split("\n");
-    last = lines.findLast((line) => /assert|panic|abort|error|fatal/i.test(line)) ?? lines.at(-1) ?? "";
+    last = lines.findLast((line) => /assert|panic|abort|error|fatal/i.test(line) && !line.includes(" warn: ")) ?? "";
   } catch {
     // Without a log there is just less to say.
   }

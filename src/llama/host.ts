@@ -9,6 +9,7 @@ import {
   encodedVector,
   messageLine,
   messageReader,
+  protocolVersion,
   type HostInfo,
   type HostReply,
   type HostRequest,
@@ -66,13 +67,14 @@ function modelHostServer(idleMs: number): { run(address: HostAddress): Promise<v
     else if (clients.size === 0) idleTimer = setTimeout(() => stop("no clients"), 200);
   }
 
-  async function info(): Promise<HostInfo> {
-    const gpu = (await (runtime ??= loadRuntime(logLine))).llama.gpu;
+  async function info(load: boolean): Promise<HostInfo> {
+    if (load) runtime ??= loadRuntime(logLine);
+    const gpu = (await runtime)?.llama.gpu;
     return {
       pid: process.pid,
       version: VERSION,
       uptimeMs: Date.now() - started,
-      gpu: gpu === false ? "cpu" : gpu,
+      backend: gpu === undefined ? null : gpu === false ? "cpu" : gpu,
       models: engine.models(),
       pending: pending(),
     };
@@ -83,7 +85,7 @@ function modelHostServer(idleMs: number): { run(address: HostAddress): Promise<v
     if (request.op === "embed") return embedAll(engine, request, (work) => turn.take(request.bulk, signal, work));
     if (request.op === "rank") return rankAll(engine, request, quick);
     if (request.op === "expand") return quick(() => engine.expand(request.model, request.query, request.load, signal));
-    return info();
+    return info(request.load);
   }
 
   async function serve(client: Client, request: HostRequest): Promise<void> {
@@ -91,7 +93,7 @@ function modelHostServer(idleMs: number): { run(address: HostAddress): Promise<v
       client.running.get(request.id)?.abort();
       return;
     }
-    if (pending() >= maxPending) {
+    if (request.op !== "info" && pending() >= maxPending) {
       send(client, errorReply(request, new MemqError("MODEL_HOST_BUSY", "The model host has too much to do.")));
       return;
     }
@@ -113,6 +115,7 @@ function modelHostServer(idleMs: number): { run(address: HostAddress): Promise<v
     const read = messageReader();
     clients.add(client);
     restartIdleTimer();
+    socket.write(messageLine({ hello: protocolVersion }));
     socket.on("data", (chunk: Buffer) => {
       try {
         // Only processes of ours can connect, and their version is ours: messages have the shape we gave them.

@@ -1,5 +1,3 @@
-import { MemqError } from "../errors.ts";
-
 /** `YYYY-MM-DD` of an instant in a time zone (IANA name); the system's own zone when none is given. */
 export function dateInZone(timeMs: number, timeZone?: string): string {
   const parts = new Intl.DateTimeFormat("en-CA", {
@@ -21,16 +19,4 @@ export function isRealDate(date: string): boolean {
   if (!/^\d{4}-\d{2}-\d{2}$/.test(date)) return false;
   const time = Date.parse(`${date}T00:00:00Z`);
   return Number.isFinite(time) && new Date(time).toISOString().slice(0, 10) === date;
-}
-
-/** The time zone if the system knows it. */
-export function checkedTimeZone(timeZone: string | undefined): string | undefined {
-  if (timeZone === undefined) return undefined;
-  try {
-    return new Intl.DateTimeFormat("en-CA", { timeZone }).resolvedOptions().timeZone;
-  } catch {
-    throw new MemqError("CONFIG_VALUE", `Unknown time zone '${timeZone}' in agents.defaults.userTimezone.`, {
-      hint: "Use a name such as Europe/Madrid or UTC.",
-    });
-  }
 }

@@ -1,15 +1,7 @@
+import type { MemorySettings } from "../home/types.ts";
 import { dateInZone } from "./dates.ts";
 
-/** `agents.defaults.compaction`, resolved. */
-export type FlushSettings = {
-  enabled: boolean;
-  softThresholdTokens: number;
-  reserveTokensFloor: number;
-  systemPrompt?: string;
-  prompt?: string;
-  /** A transcript of this many bytes calls for a flush whatever its tokens say. */
-  forceFlushTranscriptBytes: number;
-};
+export type FlushSettings = MemorySettings["flush"];
 
 export type FlushQuestion = {
   contextTokens: number;
@@ -63,7 +55,7 @@ function flushReason(settings: FlushSettings, question: FlushQuestion): FlushRea
   const threshold = Math.max(0, question.contextWindow - settings.reserveTokensFloor - settings.softThresholdTokens);
   const tokensDue = threshold > 0 && question.contextTokens >= threshold;
   const bytesDue =
-    settings.forceFlushTranscriptBytes > 0 && (question.transcriptBytes ?? 0) >= settings.forceFlushTranscriptBytes;
+    settings.forceTranscriptBytes > 0 && (question.transcriptBytes ?? 0) >= settings.forceTranscriptBytes;
   return tokensDue || bytesDue ? "due" : "below-threshold";
 }
 

@@ -1,23 +1,17 @@
+import type { ScopePolicy, ScopeRule } from "../home/types.ts";
 import { sessionFacts } from "./sessions.ts";
-
-/** The form of `session.sendPolicy` and `memory.qmd.scope`. */
-export type ScopePolicy = { default?: "allow" | "deny"; rules?: ScopeRule[] };
-export type ScopeRule = {
-  action: "allow" | "deny";
-  match?: { channel?: string; chatType?: string; keyPrefix?: string; rawKeyPrefix?: string };
-};
 
 export type ScopeVerdict = { allowed: true } | { allowed: false; reason: string };
 
 /**
- * Whether a session may search. The first rule that matches decides, else the policy's default (missing: allow). Prefixes are
+ * Whether a session may search. The first rule that matches decides, else the policy's default. Prefixes are
  * compared in lower case; a `keyPrefix` that begins with `agent:` means the whole key.
  */
 export function judgeScope(policy: ScopePolicy | undefined, sessionKey?: string, chatType?: string): ScopeVerdict {
   if (policy === undefined) return { allowed: true };
   const facts = sessionFacts(sessionKey, chatType);
-  const rule = (policy.rules ?? []).find((rule) => matches(rule, facts));
-  const action = rule?.action ?? policy.default ?? "allow";
+  const rule = policy.rules.find((rule) => matches(rule, facts));
+  const action = rule?.action ?? policy.default;
   if (action === "allow") return { allowed: true };
   return {
     allowed: false,
@@ -26,7 +20,7 @@ export function judgeScope(policy: ScopePolicy | undefined, sessionKey?: string,
 }
 
 function matches(rule: ScopeRule, facts: ReturnType<typeof sessionFacts>): boolean {
-  const match = rule.match ?? {};
+  const { match } = rule;
   // The key of a sub-agent tells nothing of the chat it works for: only a rule without conditions applies.
   if (facts.key.startsWith("subagent:") && Object.keys(match).length > 0) return false;
   if (match.channel !== undefined && match.channel.toLowerCase() !== facts.channel) return false;

@@ -34,9 +34,9 @@ export type Diversity<T> = {
 type Waiting<T> = { row: T; gain: number; set: TokenSet | null; similarity: number; comparedTo: number };
 
 /**
- * Yields rows by maximal marginal relevance, `λ · relevance − (1 − λ) · (largest Jaccard similarity to a row already out)`, group
- * after group (Carbonell and Goldstein 1998). The first row of all stays first. A row's similarity only grows, so the value known so
- * far bounds it from above and most rows are never compared at all; the order is that of the full computation.
+ * Yields rows by maximal marginal relevance, `λ · relevance − (1 − λ) · (largest similarity to a row already out)`, group after
+ * group (Carbonell and Goldstein 1998). The first row of all stays first. A row's similarity only grows, so the value known so far
+ * bounds it from above and most rows are never compared at all; the order is that of the full computation.
  */
 export function* diversify<T>(groups: T[][], diversity: Diversity<T>): Generator<T> {
   const { lambda } = diversity;
@@ -78,7 +78,7 @@ function indexOfBest<T>(
     entry.set ??= vocabulary.tokenSet(tokens(entry.row));
     for (; entry.comparedTo < out.length; entry.comparedTo++) {
       const other = out[entry.comparedTo];
-      if (other) entry.similarity = Math.max(entry.similarity, jaccard(entry.set, other));
+      if (other) entry.similarity = Math.max(entry.similarity, similarity(entry.set, other));
     }
     const value = entry.gain - (1 - lambda) * entry.similarity;
     if (value > bestValue) {
@@ -98,10 +98,17 @@ function marked(set: TokenSet, vocabularySize: number): Marked {
   return { bits, size: set.length };
 }
 
-/** Shared tokens over all tokens; two texts without any token count as alike. */
-function jaccard(set: TokenSet, other: Marked): number {
+/**
+ * The Jaccard similarity (shared tokens over all tokens) that two notes on one subject have anyway. Only what goes beyond it tells
+ * that one repeats the other; counted from 0, it sends a second note with facts of its own behind a stray one.
+ */
+const SAME_SUBJECT = 0.4;
+
+/** How far a text repeats another, 0 to 1; two texts without any token are alike. */
+function similarity(set: TokenSet, other: Marked): number {
   if (set.length === 0 && other.size === 0) return 1;
   let shared = 0;
   for (const number of set) shared += other.bits[number] ?? 0;
-  return shared / (set.length + other.size - shared);
+  const jaccard = shared / (set.length + other.size - shared);
+  return Math.max(0, (jaccard - SAME_SUBJECT) / (1 - SAME_SUBJECT));
 }

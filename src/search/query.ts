@@ -1,3 +1,4 @@
+import type { KeywordMatch } from "../store/types.ts";
 import { languagesOf, stopWords } from "./stopwords.ts";
 import { type Token, analyse } from "./tokens.ts";
 
@@ -30,8 +31,8 @@ export type ParsedQuery = {
   onlyStopWords: boolean;
   /** Words and phrases as typed, folded, without stop words: what a snippet should show. */
   display: string[];
-  /** FTS5 query text, null when there is nothing to search for. */
-  match: string | null;
+  /** What a passage must hold, null when there is nothing to search for. */
+  match: KeywordMatch | null;
 };
 
 type Segment = { text: string; quoted: boolean; excluded: boolean };
@@ -54,7 +55,7 @@ export function parseQuery(text: string, grammar: Grammar): ParsedQuery {
     onlyStopWords,
     display: [...new Set(kept.filter((token) => token.kind !== "single" || !token.part).map((token) => token.surface))],
   };
-  return { ...parsed, match: matchText(parsed) };
+  return { ...parsed, match: matchOf(parsed) };
 }
 
 function plainSegments(text: string): Segment[] {
@@ -106,15 +107,12 @@ function queryTerms(tokens: Token[]): QueryTerm[] {
   return [...terms.values()];
 }
 
-/** FTS5 query text made of terms only; a term never holds a quote, a blank or a control character. */
-function matchText(parsed: Omit<ParsedQuery, "match">): string | null {
+/** Any of the terms, each demanded phrase, none of the excluded ones. */
+function matchOf(parsed: Omit<ParsedQuery, "match">): KeywordMatch | null {
   if (parsed.terms.length === 0) return null;
-  const anyTerm = parsed.terms.map((term) => `"${term.term}"${term.prefix ? "*" : ""}`).join(" OR ");
-  const demanded = parsed.demandPhrases ? parsed.phrases.map(quotePhrase) : [];
-  const wanted = [...demanded, `(${anyTerm})`].join(" AND ");
-  return parsed.excluded.length === 0 ? wanted : `(${wanted}) NOT (${parsed.excluded.map(quotePhrase).join(" OR ")})`;
-}
-
-function quotePhrase(terms: string[]): string {
-  return `"${terms.join(" ")}"`;
+  return {
+    any: parsed.terms.map(({ term, prefix }) => ({ tokens: [term], prefix })),
+    all: parsed.demandPhrases ? parsed.phrases.map((tokens) => ({ tokens })) : [],
+    none: parsed.excluded.map((tokens) => ({ tokens })),
+  };
 }

@@ -3,7 +3,7 @@ import type { Collection, SearchProfile } from "../home/types.ts";
 export const DAY_MS = 86_400_000;
 
 /** What recency needs to know of a document. */
-export type Dated = { path: string; mtimeMs: number; date: string | null };
+export type Dated = { path: string; mtimeMs: number };
 
 const namedDay = /^(\d{4})-(\d{2})-(\d{2})(?=$|[-_.])/;
 const evergreenNames = new Set(["MEMORY.md", "memory.md", "USER.md"]);
@@ -26,18 +26,19 @@ export function utcMidnight(day: string): number | null {
 
 /**
  * When a document is from, for recency, in milliseconds since 1970; null for one that never fades. Dated names count from midnight
- * UTC, transcripts from their last activity, and undated notes only under `undated: "mtime"`.
+ * UTC, transcripts from their last activity, and undated notes only under `undated: "mtime"`. A negative modification time is none.
  */
 export function fadesFrom(
   document: Dated,
   source: Collection["source"],
   undated: SearchProfile["recency"]["undated"],
 ): number | null {
-  if (source === "sessions") return document.mtimeMs;
+  const modified = document.mtimeMs < 0 ? null : document.mtimeMs;
+  if (source === "sessions") return modified;
   const day = dayInName(document.path);
   if (day !== null) return utcMidnight(day);
   if (undated === "evergreen" || evergreenNames.has(document.path)) return null;
-  return document.mtimeMs;
+  return modified;
 }
 
 /**

@@ -6,20 +6,19 @@ type Unit = { text: string; line: number; endsLine: boolean; terms: string[] };
 
 /**
  * The part of a passage that is printed: all of it when it fits into `maxChars` UTF-16 units, else the run of whole lines that holds
- * the most of the query, the later start winning, filled up with what comes before. A line that is too long alone is
- * treated as pieces of itself, cut where no visible character is torn.
- *
- * `termsIn` lists the query's terms that a text holds; `weight` says what a term is worth.
+ * the most of the query's terms (`termsIn` lists those in a text; a term that stands all over the passage tells little), the later
+ * start winning, filled up with what comes before. A line that is too long alone is treated as pieces of itself, cut where no
+ * visible character is torn.
  */
 export function snippetOf(
   passage: { text: string; startLine: number; endLine: number },
   maxChars: number,
   termsIn: (text: string) => string[],
-  weight: (term: string) => number = () => 1,
 ): Snippet {
-  if (passage.text.length <= maxChars) return { ...passage };
+  const { text: whole, startLine, endLine } = passage;
+  if (whole.length <= maxChars) return { text: whole, startLine, endLine };
   const units = unitsOf(passage.text, passage.startLine, maxChars, termsIn);
-  const { from, to } = bestRun(units, maxChars, weight);
+  const { from, to } = bestRun(units, maxChars);
   let text = "";
   for (let at = from; at <= to; at++) {
     const unit = units[at];
@@ -44,7 +43,10 @@ function unitsOf(text: string, startLine: number, maxChars: number, termsIn: (te
 }
 
 /** For every start the longest run that fits; the best of them, then what fits before it. */
-function bestRun(units: Unit[], maxChars: number, weight: (term: string) => number): { from: number; to: number } {
+function bestRun(units: Unit[], maxChars: number): { from: number; to: number } {
+  const spread = new Map<string, number>();
+  for (const { terms } of units) for (const term of terms) spread.set(term, (spread.get(term) ?? 0) + 1);
+  const weight = (term: string): number => 1 + 1 / (spread.get(term) ?? 1);
   const held = new Map<string, number>();
   let worth = 0;
   let length = 0;

@@ -1,4 +1,6 @@
+import type { MemqError } from "../errors.ts";
 import type { SearchProfile } from "../home/types.ts";
+import type { Snippet } from "./snippet.ts";
 
 /** What is asked; times are milliseconds since 1970. */
 export type SearchRequest = {
@@ -19,7 +21,14 @@ export type SearchRequest = {
   /** A note must carry all of them. */
   tags?: string[];
   explain?: boolean;
+  /** Hits whose file is gone are answered all the same. */
+  keepGone?: boolean;
+  /** Judges the best hits again; left out when it is not done by the deadline. */
+  rerank?: Reranker;
 };
+
+/** Relevance of each text to the query, 0 to 1, in their order. */
+export type Reranker = (query: string, texts: string[], signal: AbortSignal) => Promise<number[]>;
 
 /** A passage with its score and the parts of that score. */
 export type Hit = {
@@ -36,6 +45,8 @@ export type Hit = {
   textScore?: number;
   /** The whole passage. */
   text: string;
+  /** What is printed of it, with its own lines. */
+  snippet: Snippet;
   importance?: number;
   triggers?: string[];
   explain?: HitExplanation;
@@ -50,6 +61,8 @@ export type HitExplanation = {
   importance: number;
   /** 3 exact path, 2 base name, 1 stem, 0 none. */
   nameTier: 0 | 1 | 2 | 3;
+  /** What the reranker said, where it was asked. */
+  rerank?: number;
 };
 
 export type SearchAnswer = {
@@ -59,4 +72,8 @@ export type SearchAnswer = {
   degraded: string[];
   /** Why, in sentences, for people. */
   notices: string[];
+  /** A file that was found has changed or gone since the last sync. */
+  stale: boolean;
+  /** Set when the provider answered with an error: see `failureMakesUnavailable`. */
+  providerFailure?: MemqError;
 };

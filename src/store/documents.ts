@@ -35,6 +35,15 @@ export function documentsIn(index: Index, collections: readonly string[]): Docum
   );
 }
 
+/** Where every active document is: no more than that, so that a process can afford to remember them all. */
+export function documentPaths(index: Index): { id: number; collection: string; path: string }[] {
+  return index.db
+    .query<{ id: number; collection: string; path: string }, []>(
+      "SELECT id, collection, path FROM documents WHERE active = 1 ORDER BY id",
+    )
+    .all();
+}
+
 /** The active document at exactly this path. */
 export function findDocument(index: Index, collection: string, path: string): DocumentRow | null {
   return select(index, "AND d.collection = ? AND d.path = ?", collection, path)[0] ?? null;

@@ -36,6 +36,30 @@ export function passagesById(index: Index, ids: readonly number[]): Map<number, 
   return found;
 }
 
+/** What ranking needs to know of a passage, and no more: it asks for hundreds at a time. */
+export type RankingFacts = {
+  passageId: number;
+  documentId: number;
+  seq: number;
+  importance: number | null;
+  collection: string;
+  path: string;
+  /** −1 when another program wrote the document. */
+  mtimeMs: number;
+};
+
+/** Ranking facts by passage id; passages that are gone, or whose document is, are absent. */
+export function rankingFacts(index: Index, passageIds: readonly number[]): Map<number, RankingFacts> {
+  const rows = index.db
+    .query<RankingFacts, [string]>(
+      `SELECT p.id AS passageId, p.document_id AS documentId, p.seq, p.importance, d.collection, d.path,
+       coalesce(f.mtime_ms, -1) AS mtimeMs FROM memq_passages p CROSS JOIN documents d ON d.id = p.document_id
+       LEFT JOIN memq_files f ON f.document_id = d.id WHERE d.active = 1 AND p.id IN (SELECT value FROM json_each(?))`,
+    )
+    .all(JSON.stringify(passageIds));
+  return new Map(rows.map((row) => [row.passageId, row]));
+}
+
 /** Every passage that carries triggers (`MEMORY.md` and `USER.md` entries): few, and read at each recall. */
 export function passagesWithTriggers(index: Index, collections: readonly string[]): PassageRow[] {
   return index.db

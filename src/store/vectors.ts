@@ -166,13 +166,13 @@ function book(index: Index, identity: VectorIdentity, vectorKey: string, place: 
 }
 
 /**
- * Makes the vectors of a new identity the ones that searches use, in one transaction, once each passage has one; says
- * whether it did. The old ones go to the embedding cache.
+ * Makes the vectors of a new identity the ones that searches use, in one transaction, once each passage has one, but for
+ * `without` passages that can have none; says whether it did. The old ones go to the embedding cache.
  */
-export function swapVectors(index: Index, identity: VectorIdentity): boolean {
+export function swapVectors(index: Index, identity: VectorIdentity, without = 0): boolean {
   return inTransaction(index, () => {
     const next = nextIdentity(index);
-    if (next === null || !sameIdentity(next, identity) || missingVectorCounts(index, identity).passages > 0)
+    if (next === null || !sameIdentity(next, identity) || missingVectorCounts(index, identity).passages > without)
       return false;
     cacheServing(index);
     clearVectorTable(index);

@@ -5,7 +5,7 @@ const settings: FlushSettings = {
   enabled: true,
   softThresholdTokens: 4000,
   reserveTokensFloor: 20000,
-  forceFlushTranscriptBytes: 2 * 1024 * 1024,
+  forceTranscriptBytes: 2 * 1024 * 1024,
 };
 const question: FlushQuestion = { contextTokens: 176_000, contextWindow: 200_000, compactionCount: 3, flushedAt: 2 };
 const clock = { now: Date.parse("2026-02-10T23:30:00Z"), timeZone: "Europe/Madrid" };

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { judgeScope, type ScopePolicy } from "../../src/memory/scope.ts";
+import type { ScopePolicy } from "../../src/home/types.ts";
+import { judgeScope } from "../../src/memory/scope.ts";
 import { isMainPrivate, sessionFacts } from "../../src/memory/sessions.ts";
 
 describe("session keys", () => {

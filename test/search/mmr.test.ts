@@ -14,7 +14,8 @@ function plainMmr(group: Row[], lambda: number): Row[] {
   const similarity = (a: Row, b: Row): number => {
     const [left, right] = [sets.get(a)!, sets.get(b)!];
     const union = left.union(right).size;
-    return union === 0 ? 1 : left.intersection(right).size / union;
+    const jaccard = union === 0 ? 1 : left.intersection(right).size / union;
+    return Math.max(0, (jaccard - 0.4) / 0.6);
   };
   const waiting = [...group];
   const out: Row[] = [];

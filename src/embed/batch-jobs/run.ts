@@ -1,0 +1,247 @@
+import { createHash } from "node:crypto";
+import type { EmbeddingSettings } from "../../home/types.ts";
+import { pooled, type Item } from "../batches.ts";
+import { EmbedError, embedErrorOf } from "../errors.ts";
+import type { ExchangeContext } from "../exchange.ts";
+import type { Protocol } from "../protocol.ts";
+import { withRetries, type Patience, type Sender, type SendReport } from "../send.ts";
+import type { BatchStatus, EmbedInput } from "../types.ts";
+import { checkedVectors, normalised } from "../vectors.ts";
+import { NOT_AVAILABLE } from "./gemini-jobs.ts";
+import type { Job, JobService, JobStore } from "./types.ts";
+
+export type JobOptions = {
+  protocol: Protocol;
+  fingerprint: string;
+  service: JobService;
+  store: JobStore;
+  batch: EmbeddingSettings["batch"];
+  /** What takes over when a job fails. */
+  inline: Sender["documents"];
+  patience: Patience;
+  context: ExchangeContext;
+};
+
+/** After so many failures no more jobs are submitted in this process. */
+const FAILURE_LIMIT = 2;
+const MAX_POLL_MS = 300_000;
+/** Providers keep results for some weeks at most; what nobody fetched in a week was deleted or edited since. */
+const FORGET_AFTER_MS = 7 * 24 * 3600_000;
+
+/** Names an input across restarts: the first 32 hexadecimal digits of SHA-256 over title and text. */
+export function jobKey(input: EmbedInput): string {
+  return createHash("sha256")
+    .update(`${input.title ?? ""}\0${input.text}`)
+    .digest("hex")
+    .slice(0, 32);
+}
+
+/**
+ * Sends documents as asynchronous batch jobs. Submitted jobs are kept in `store`, and inputs that one of them already holds are
+ * not submitted again, also after a restart. A job that fails is replaced by ordinary requests; after two failures all is.
+ * With `wait` off, unfinished jobs end in `EMBED_PENDING`.
+ */
+export function createJobSender(options: JobOptions): { documents: Sender["documents"]; status: () => BatchStatus } {
+  const { protocol, batch, inline, store, context } = options;
+  let failures = 0;
+  let lastError: string | undefined;
+  let length = protocol.dimensions ?? undefined;
+  const timeoutMs = batch.timeoutMinutes * 60_000;
+  const isOn = (): boolean => batch.enabled && failures < FAILURE_LIMIT;
+
+  /** Hands out what a finished job made; returns the items it made nothing of. */
+  const deliver = async (job: Job, wanted: Wanted, files: string[], signal: AbortSignal, report: SendReport) => {
+    const left = new Set(job.keys);
+    const items: Item[] = [];
+    const raw: unknown[] = [];
+    for (const file of files) {
+      const text = await retried(options, signal, (limited) => options.service.download(file, limited, context));
+      for (const line of linesOf(text)) {
+        const found = options.service.parse(line);
+        if (found === null || !left.has(found.key) || !("vector" in found)) continue;
+        for (const item of wanted.get(found.key) ?? []) {
+          items.push(item);
+          raw.push(found.vector);
+        }
+        if (wanted.has(found.key)) left.delete(found.key);
+      }
+    }
+    const vectors = checkedVectors(raw, items.length, length);
+    if (typeof vectors === "string") throw new EmbedError("fatal", `${protocol.id} batch ${job.id}: ${vectors}`);
+    length ??= vectors[0]?.length;
+    if (items.length > 0) await report.onVectors(items, protocol.normalise ? vectors.map(normalised) : vectors);
+    const missing = job.keys.filter((key) => wanted.has(key) && left.has(key));
+    const unclaimed = job.keys.filter((key) => !wanted.has(key));
+    if (unclaimed.length === 0) await store.remove(job.id);
+    else await store.save({ ...job, keys: unclaimed });
+    return missing;
+  };
+
+  /** Waits for a job; null while it is unfinished and `wait` is off. */
+  const finish = async (job: Job, signal: AbortSignal): Promise<string[] | null> => {
+    const end = context.clock.now() + timeoutMs;
+    for (let pause = batch.pollIntervalMs; ; pause = Math.min(MAX_POLL_MS, pause * 1.5)) {
+      const state = await retried(options, signal, (limited) => options.service.poll(job.id, limited, context));
+      if (state.state === "done") return state.files;
+      if (state.state === "failed") throw await jobFailure(job, state, options, signal);
+      if (!batch.wait) return null;
+      if (context.clock.now() + pause > end) {
+        throw new EmbedError("timeout", `${protocol.id} batch ${job.id} timed out after ${timeoutMs}ms`);
+      }
+      await context.clock.sleep(pause, signal);
+    }
+  };
+
+  const failed = (error: EmbedError): void => {
+    failures += error.message.includes(NOT_AVAILABLE) ? FAILURE_LIMIT : 1;
+    lastError = error.message;
+  };
+
+  /** Runs one job to its end; returns keys that need ordinary requests, null when it is still pending. */
+  const run = async (task: Task, wanted: Wanted, signal: AbortSignal, report: SendReport): Promise<string[] | null> => {
+    let job = task.job;
+    for (let attempt = 1; ; attempt++) {
+      try {
+        job ??= await submit(task.keys, wanted, options, signal);
+        const files = await finish(job, signal);
+        if (files === null) return null;
+        const missing = await deliver(job, wanted, files, signal, report);
+        if (missing.length < job.keys.length) failures = 0;
+        return missing;
+      } catch (thrown) {
+        if (signal.aborted) throw thrown;
+        const error = embedErrorOf(thrown);
+        failed(error);
+        if (error.kind === "timeout" && attempt === 1 && isOn()) continue;
+        if (job) await store.remove(job.id);
+        return task.keys;
+      }
+    }
+  };
+
+  const documents: Sender["documents"] = async (items, width, signal, report) => {
+    const text = items.filter((item) => !item.input.media);
+    const media = items.filter((item) => item.input.media);
+    const wanted: Wanted = Map.groupBy(text, (item) => jobKey(item.input));
+    const tasks = isOn() ? await plan(wanted, options) : [{ keys: [...wanted.keys()] }];
+    const rest: string[] = [];
+    let pending = 0;
+    await pooled(tasks, batch.concurrency, async (task) => {
+      const missing = isOn() ? await run(task, wanted, signal, report) : task.keys;
+      if (missing === null) pending++;
+      else rest.push(...missing);
+    });
+    const remaining = [...media, ...rest.flatMap((key) => wanted.get(key) ?? [])];
+    if (remaining.length > 0) await inline(remaining, width, signal, report);
+    if (pending > 0) throw pendingError(protocol.id, pending);
+  };
+
+  return {
+    documents,
+    status: () => ({
+      enabled: isOn(),
+      failures,
+      limit: FAILURE_LIMIT,
+      wait: batch.wait,
+      concurrency: batch.concurrency,
+      pollIntervalMs: batch.pollIntervalMs,
+      timeoutMs,
+      ...(lastError === undefined ? {} : { lastError, lastProvider: protocol.id }),
+    }),
+  };
+}
+
+type Wanted = Map<string, Item[]>;
+/** Inputs of one job, and the job when it was submitted before. */
+type Task = { keys: string[]; job?: Job };
+
+/** Known jobs that hold wanted inputs, then new groups of the others. */
+async function plan(wanted: Wanted, options: JobOptions): Promise<Task[]> {
+  const { store, fingerprint, protocol, service, context } = options;
+  const tasks: Task[] = [];
+  const covered = new Set<string>();
+  for (const job of await store.load()) {
+    if (job.provider !== protocol.id || job.fingerprint !== fingerprint) continue;
+    if (context.clock.now() - job.submittedAt > FORGET_AFTER_MS) {
+      await store.remove(job.id);
+      continue;
+    }
+    const keys = job.keys.filter((key) => wanted.has(key) && !covered.has(key));
+    if (keys.length > 0) tasks.push({ keys, job });
+    for (const key of keys) covered.add(key);
+  }
+  let group: string[] = [];
+  let bytes = 0;
+  for (const [key, items] of wanted) {
+    if (covered.has(key)) continue;
+    const size = (items[0]?.bytes ?? 0) * 2 + 256;
+    if (group.length > 0 && (group.length >= service.maxRequests || bytes + size > service.maxBytes)) {
+      tasks.push({ keys: group });
+      group = [];
+      bytes = 0;
+    }
+    group.push(key);
+    bytes += size;
+  }
+  if (group.length > 0) tasks.push({ keys: group });
+  return tasks;
+}
+
+/** Uploads, creates and remembers one job. */
+async function submit(keys: string[], wanted: Wanted, options: JobOptions, signal: AbortSignal): Promise<Job> {
+  const { service, store, protocol, fingerprint, context } = options;
+  const lines = keys.map((key) => service.line({ key, input: wanted.get(key)?.[0]?.input ?? { text: "" } }));
+  const jsonl = `${lines.join("\n")}\n`;
+  const fileId = await retried(options, signal, (limited) => service.upload(jsonl, limited, context));
+  const id = await retried(options, signal, (limited) =>
+    service.create(fileId, limited, context).catch((error: unknown) => {
+      // Without an answer the job may exist: asking again could make and pay it twice.
+      if (error instanceof EmbedError && error.status === undefined) throw new EmbedError("fatal", error.message);
+      throw error;
+    }),
+  );
+  const job = { id, provider: protocol.id, fingerprint, keys, submittedAt: context.clock.now() };
+  await store.save(job);
+  return job;
+}
+
+function retried<T>(options: JobOptions, signal: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  return withRetries(work, options.patience, "document", options.context.clock, { until: 0 }, signal);
+}
+
+/** The reason of a failed job with the first message of its error file. */
+async function jobFailure(
+  job: Job,
+  { reason, errorFile }: { reason: string; errorFile?: string },
+  options: JobOptions,
+  signal: AbortSignal,
+): Promise<EmbedError> {
+  const { service, context } = options;
+  const text = errorFile ? await service.download(errorFile, signal, context).catch(() => "") : "";
+  const messages = linesOf(text).map((line) => service.parse(line));
+  const first = messages.find((line) => line !== null && "error" in line);
+  return new EmbedError("fatal", first && "error" in first ? `${reason}: ${first.error}` : reason || job.id);
+}
+
+/** The values of a JSON Lines text; lines that are none are left out. */
+function linesOf(text: string): unknown[] {
+  return text.split("\n").flatMap((line) => {
+    try {
+      return line.trim() === "" ? [] : [JSON.parse(line) as unknown];
+    } catch {
+      return [];
+    }
+  });
+}
+
+function pendingError(provider: string, count: number): EmbedError {
+  const jobs = count === 1 ? "A batch job was" : `${count} batch jobs were`;
+  return new EmbedError(
+    "fatal",
+    `${jobs} submitted to ${provider} and not awaited; enable remote.batch.wait to await completion.`,
+    {
+      code: "EMBED_PENDING",
+      hint: "The results are fetched at a later sync.",
+    },
+  );
+}

@@ -1,0 +1,130 @@
+import { existsSync, statSync } from "node:fs";
+import { basename, dirname, join, relative } from "node:path";
+import type { AgentHome } from "./agent-home.ts";
+import { addCollection, rebindCollection } from "./index-yml-edit.ts";
+import { readQmdConfig, DEFAULT_PATTERN, type QmdCollectionConfig } from "./index-yml.ts";
+import { absolutePath, escapedGlob, isInside, xdgFolder, type Env } from "./paths.ts";
+import { qmdCollection, qmdHomeAt, type QmdHome, type QmdPlaces } from "./qmd-home.ts";
+import { openTrust } from "./trust.ts";
+import type { Collection, ExtraPath } from "./types.ts";
+
+/**
+ * The qmd home that serves an agent with `memory.backend: "qmd"`: `<state>/agents/<id>/qmd/` with the agent's notes, its
+ * further paths and, when exported, its transcripts as collections. Nothing is written.
+ */
+export async function agentQmdHome(agent: AgentHome, cwd: string): Promise<QmdHome> {
+  const { memory, env } = agent;
+  const workspace = agent.home.workspace ?? cwd;
+  const places = agentQmdPlaces(agent.home.stateDir ?? cwd, memory.agentId, env);
+  const read = await readQmdConfig(places.configPath);
+  const resolved = qmdHomeAt(places, read, openTrust(), { env, cwd });
+  const managed = managedCollections(agent, workspace);
+  const ignores = new Map((read?.collections ?? []).map((one) => [one.name, one.ignore]));
+  return {
+    ...resolved,
+    home: {
+      ...resolved.home,
+      agentId: memory.agentId,
+      ...(agent.home.stateDir === undefined ? {} : { stateDir: agent.home.stateDir }),
+      workspace,
+      collections: managed.map((one) => agentCollection(one, ignores.get(one.name) ?? [], workspace)),
+      search: {
+        ...resolved.home.search,
+        maxResults: memory.qmd.limits.maxResults,
+        snippetChars: memory.qmd.limits.maxSnippetChars,
+        grammar: "plain",
+      },
+      issues: agent.home.issues,
+    },
+  };
+}
+
+/** Writes the agent's collections to its `index.yml`, so that `qmd` finds the same home by its XDG folders; true when it changed. */
+export async function writeAgentQmdConfig(home: QmdHome): Promise<boolean> {
+  const { configPath } = home.places;
+  let changed = false;
+  for (const { name, root, patterns } of home.home.collections) {
+    const wanted = { name, path: root, pattern: patterns.join(",") };
+    const existing = home.config.collections.find((collection) => collection.name === name);
+    if (existing?.path === wanted.path && existing.pattern === wanted.pattern) continue;
+    await (existing === undefined ? addCollection(configPath, wanted) : rebindCollection(configPath, wanted));
+    changed = true;
+  }
+  return changed;
+}
+
+/** Files and folders of an agent's qmd home; older gateways kept `index.yml` one folder higher. */
+export function agentQmdPlaces(stateDir: string, agentId: string, env: Env): QmdPlaces {
+  const root = join(stateDir, "agents", agentId, "qmd");
+  const folders = [join(root, "xdg-config", "qmd"), join(root, "xdg-config")];
+  const configDir = folders.find((folder) => existsSync(join(folder, "index.yml"))) ?? join(root, "xdg-config", "qmd");
+  const cacheDir = join(root, "xdg-cache", "qmd");
+  const ownModels = join(cacheDir, "models");
+  return {
+    indexName: "index",
+    configDir,
+    configPath: join(configDir, "index.yml"),
+    cacheDir,
+    indexPath: join(cacheDir, "index.sqlite"),
+    modelsDir: existsSync(ownModels) ? ownModels : join(xdgFolder(env, "XDG_CACHE_HOME", ".cache"), "qmd", "models"),
+    trustFile: join(configDir, "trusted.json"),
+  };
+}
+
+/** A collection with an absolute path, and what it is to the memory surface. */
+type ManagedCollection = QmdCollectionConfig & { source: "memory" | "sessions" };
+
+function managedCollections(agent: AgentHome, workspace: string): ManagedCollection[] {
+  const { agentId, qmd } = agent.memory;
+  const taken = new Set<string>();
+  const managed: ManagedCollection[] = [];
+  const add = (wanted: string, path: string, pattern: string, source: "memory" | "sessions"): void => {
+    if (managed.some((one) => one.path === path && one.pattern === pattern)) return;
+    let name = wanted;
+    for (let n = 2; taken.has(name); n++) name = `${wanted}-${n}`;
+    taken.add(name);
+    managed.push({ name, path, pattern, ignore: [], context: {}, includeByDefault: true, source });
+  };
+  if (qmd.includeDefaultMemory) {
+    add(`memory-root-${agentId}`, workspace, "MEMORY.md", "memory");
+    add(`memory-dir-${agentId}`, join(workspace, "memory"), DEFAULT_PATTERN, "memory");
+  }
+  qmd.paths.forEach((extra, at) => {
+    const place = extraPlace(extra, workspace, agent.env);
+    add(extraName(extra, at, place.path, workspace, agentId), place.path, place.pattern, "memory");
+  });
+  if (qmd.sessions.enabled) add(`sessions-${agentId}`, qmd.sessions.exportDir, DEFAULT_PATTERN, "sessions");
+  return managed;
+}
+
+function extraPlace(extra: ExtraPath, workspace: string, env: Env): { path: string; pattern: string } {
+  const path = absolutePath(extra.path, workspace, env);
+  const isFile = statSync(path, { throwIfNoEntry: false })?.isFile() === true;
+  if (isFile) return { path: dirname(path), pattern: escapedGlob(basename(path)) };
+  return { path, pattern: extra.pattern ?? DEFAULT_PATTERN };
+}
+
+/** An explicit name stays when the path lies outside the workspace; every other carries the agent's id. */
+function extraName(extra: ExtraPath, at: number, path: string, workspace: string, agentId: string): string {
+  const words = (extra.name ?? "")
+    .toLowerCase()
+    .replace(/[^a-z0-9-]+/g, "-")
+    .replace(/^-+|-+$/g, "");
+  if (words === "") return `custom-${at + 1}-${agentId}`;
+  return isInside(path, workspace) ? withAgent(words, agentId) : words;
+}
+
+function withAgent(name: string, agentId: string): string {
+  return name.endsWith(`-${agentId}`) ? name : `${name}-${agentId}`;
+}
+
+function agentCollection(managed: ManagedCollection, ignore: string[], workspace: string): Collection {
+  const collection = qmdCollection({ ...managed, ignore }, managed.path);
+  return { ...collection, source: managed.source, pathPrefix: prefixOf(managed, workspace) };
+}
+
+function prefixOf(collection: ManagedCollection, workspace: string): string {
+  if (!isInside(collection.path, workspace)) return `qmd/${collection.name}/`;
+  const way = relative(workspace, collection.path);
+  return way === "" ? "" : `${way}/`;
+}

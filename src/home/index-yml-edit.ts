@@ -1,0 +1,209 @@
+import { randomBytes } from "node:crypto";
+import { chmod, mkdir, rename, rm, stat, writeFile } from "node:fs/promises";
+import { dirname } from "node:path";
+import type { Document, YAMLMap } from "yaml";
+import { MemqError, messageOf } from "../errors.ts";
+import { withWriterLock } from "../store/lock.ts";
+import { DEFAULT_PATTERN, indexYmlDocument, indexYmlText } from "./index-yml.ts";
+import { realPath } from "./paths.ts";
+
+/**
+ * Changes `index.yml` in place: comments, order and unknown keys stay. `edit` returns false when nothing is to change;
+ * then, and when the text stays the same, the file is left alone. Two processes change it one after the other. It is
+ * replaced atomically, through a symbolic link if it is one; a file made here is readable by its owner only.
+ */
+async function editIndexYml(path: string, edit: (document: Document) => boolean): Promise<boolean> {
+  const file = realPath(path);
+  try {
+    return await withWriterLock(file, () => editLocked(file, edit), { timeoutMs: 10_000 });
+  } catch (error) {
+    if (error instanceof MemqError) throw error;
+    throw new MemqError("CONFIG_UNWRITABLE", `The configuration file ${path} can't be written: ${messageOf(error)}.`, {
+      hint: "Check the permissions of the file and its folder.",
+      cause: error,
+    });
+  }
+}
+
+async function editLocked(path: string, edit: (document: Document) => boolean): Promise<boolean> {
+  const before = await indexYmlText(path);
+  const document = await indexYmlDocument(before ?? "", path);
+  if (!edit(document)) return false;
+  const text = document.toString({ indent: 2, lineWidth: 0 });
+  const after = before?.includes("\r\n") === true ? text.replaceAll("\n", "\r\n") : text;
+  if (after === before) return false;
+  await replaceFile(path, after);
+  return true;
+}
+
+async function replaceFile(path: string, text: string): Promise<void> {
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  const mode = await stat(path).then(
+    (stats) => stats.mode & 0o777,
+    () => 0o600,
+  );
+  const temporary = `${path}.${process.pid}.${randomBytes(4).toString("hex")}.tmp`;
+  try {
+    await writeFile(temporary, text, { mode, flag: "wx", flush: true });
+    // The process's mask may have taken bits away that an existing file had.
+    await chmod(temporary, mode);
+    await rename(temporary, path);
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw error;
+  }
+}
+
+/** The map at `path`, made when it is missing or empty. */
+function mapAt(document: Document, path: string[]): YAMLMap {
+  const node = document.getIn(path) as YAMLMap | undefined;
+  if (node !== undefined && node !== null && typeof node.set === "function") return node;
+  document.setIn(path, document.createNode({}));
+  return document.getIn(path) as YAMLMap;
+}
+
+/** The key of a map as the document holds it: names such as `123` are numbers there. */
+function keyIn(map: YAMLMap | undefined, name: string): unknown {
+  const pair = map?.items?.find((item) => String(scalarOf(item.key)) === name);
+  return pair === undefined ? undefined : scalarOf(pair.key);
+}
+
+function scalarOf(key: unknown): string | number | boolean {
+  const value = typeof key === "object" && key !== null && "value" in key ? key.value : key;
+  return typeof value === "number" || typeof value === "boolean" ? value : typeof value === "string" ? value : "";
+}
+
+function collectionMap(document: Document, name: string): YAMLMap | null {
+  const collections = document.get("collections") as YAMLMap | undefined;
+  const key = keyIn(collections, name);
+  return key === undefined ? null : mapAt(document, ["collections", key as string]);
+}
+
+function collectionMissing(name: string): MemqError {
+  return new MemqError("COLLECTION_MISSING", `Collection not found: ${name}`, {
+    hint: "Run 'qmd collection list' to see available collections.",
+  });
+}
+
+/** A collection as `collection add` writes it. */
+export type NewCollection = { name: string; path: string; pattern?: string };
+
+/**
+ * Adds a collection. True when it was added, false when the very same one is there already; the same name with another
+ * path or pattern throws `COLLECTION_EXISTS`.
+ */
+export async function addCollection(file: string, added: NewCollection): Promise<boolean> {
+  const pattern = added.pattern ?? DEFAULT_PATTERN;
+  return editIndexYml(file, (document) => {
+    const existing = collectionMap(document, added.name);
+    if (existing === null) {
+      mapAt(document, ["collections"]).set(added.name, document.createNode({ path: added.path, pattern }));
+      return true;
+    }
+    if (existing.get("path") === added.path && (existing.get("pattern") ?? DEFAULT_PATTERN) === pattern) return false;
+    throw new MemqError("COLLECTION_EXISTS", `Collection '${added.name}' already exists.`, {
+      hint: "Use a different name with --name <name>",
+    });
+  });
+}
+
+/** Gives a collection another path and pattern; everything else of it stays. Throws `COLLECTION_MISSING`. */
+export async function rebindCollection(file: string, changed: Required<NewCollection>): Promise<void> {
+  await editIndexYml(file, (document) => {
+    const collection = collectionMap(document, changed.name);
+    if (collection === null) throw collectionMissing(changed.name);
+    collection.set("path", changed.path);
+    collection.set("pattern", changed.pattern);
+    return true;
+  });
+}
+
+/** Removes a collection; throws `COLLECTION_MISSING`. */
+export async function removeCollection(file: string, name: string): Promise<void> {
+  await editIndexYml(file, (document) => {
+    const collections = document.get("collections") as YAMLMap | undefined;
+    if (collections?.delete(keyIn(collections, name)) !== true) throw collectionMissing(name);
+    return true;
+  });
+}
+
+/** Renames a collection where it stands; throws `COLLECTION_MISSING`, or `COLLECTION_EXISTS` when the new name is taken. */
+export async function renameCollection(file: string, from: string, to: string): Promise<void> {
+  await editIndexYml(file, (document) => {
+    const collections = document.get("collections") as YAMLMap | undefined;
+    const pair = collections?.items?.find((item) => String(scalarOf(item.key)) === from);
+    if (pair === undefined) throw collectionMissing(from);
+    if (from === to) return false;
+    if (keyIn(collections, to) !== undefined) {
+      throw new MemqError("COLLECTION_EXISTS", `Collection name already exists: ${to}`, {
+        hint: "Choose another name.",
+      });
+    }
+    const key = pair.key;
+    if (typeof key === "object" && key !== null && "value" in key) Object.assign(key, { value: to, source: undefined });
+    else pair.key = document.createNode(to);
+    return true;
+  });
+}
+
+/** Whether searches that name no collection search this one; only `false` is ever written. */
+export async function setIncludedByDefault(file: string, name: string, included: boolean): Promise<void> {
+  await editIndexYml(file, (document) => {
+    const collection = collectionMap(document, name);
+    if (collection === null) throw collectionMissing(name);
+    if (included) return collection.delete("includeByDefault");
+    collection.set("includeByDefault", false);
+    return true;
+  });
+}
+
+/** Sets or, with null, clears the command that runs before a collection is updated. */
+export async function setUpdateCommand(file: string, name: string, command: string | null): Promise<void> {
+  await editIndexYml(file, (document) => {
+    const collection = collectionMap(document, name);
+    if (collection === null) throw collectionMissing(name);
+    if (command === null) return collection.delete("update");
+    collection.set("update", command);
+    return true;
+  });
+}
+
+/** Sets the text that describes everything: `global_context`. */
+export async function setGlobalContext(file: string, text: string): Promise<void> {
+  await editIndexYml(file, (document) => {
+    document.set("global_context", text);
+    return true;
+  });
+}
+
+/** Sets the text that describes a path prefix of a collection (`""`: all of it). */
+export async function setContext(file: string, name: string, prefix: string, text: string): Promise<void> {
+  await editIndexYml(file, (document) => {
+    const collection = collectionMap(document, name);
+    if (collection === null) throw collectionMissing(name);
+    const key = keyIn(collection, "context");
+    const context = key === undefined ? null : collection.get("context");
+    if (context === null || typeof context !== "object")
+      collection.set("context", document.createNode({ [prefix]: text }));
+    else (context as YAMLMap).set(keyIn(context as YAMLMap, prefix) ?? prefix, text);
+    return true;
+  });
+}
+
+/** Removes the global context (collection null) or that of a prefix; false when there was none. */
+export async function removeContext(file: string, name: string | null, prefix: string): Promise<boolean> {
+  return editIndexYml(file, (document) => {
+    if (name === null) return document.delete("global_context");
+    const collection = collectionMap(document, name);
+    if (collection === null) throw collectionMissing(name);
+    const context = collection.get("context") as YAMLMap | undefined;
+    const wanted = [
+      prefix,
+      ...(["", "/"].includes(prefix) ? ["", "/"] : [`/${prefix.replace(/^\//, "")}`, prefix.replace(/^\//, "")]),
+    ];
+    const key = wanted.map((form) => keyIn(context, form)).find((form) => form !== undefined);
+    if (context === undefined || key === undefined || !context.delete(key)) return false;
+    if (context.items.length === 0) collection.delete("context");
+    return true;
+  });
+}

@@ -1,0 +1,222 @@
+import { createHash } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import type { Document } from "yaml";
+import { MemqError, messageOf } from "../errors.ts";
+import type { StoredCollection } from "../store/collections.ts";
+import { isObject, objectAt, textAt, type JsonObject, type JsonValue } from "./json.ts";
+import { wrongType } from "./key-values.ts";
+
+/** One collection of `index.yml`. */
+export type QmdCollectionConfig = {
+  name: string;
+  /** As written: may begin with `~` or be relative. */
+  path: string;
+  /** A comma list is a union. */
+  pattern: string;
+  ignore: string[];
+  /** Path prefix (`""` or `/` for the whole collection) to text. */
+  context: Record<string, string>;
+  /** Shell command that runs before the collection is indexed. */
+  update?: string;
+  includeByDefault: boolean;
+};
+
+export type QmdModels = { embed?: string; rerank?: string; generate?: string };
+
+/** `index.yml`, read. */
+export type QmdConfig = {
+  globalContext?: string;
+  editorUri?: string;
+  models: QmdModels;
+  collections: QmdCollectionConfig[];
+  /** SHA-256 (hex) of the whole content as qmd keeps it in `store_config.config_hash`. */
+  hash: string;
+};
+
+export const DEFAULT_PATTERN = "**/*.md";
+
+/** Reads `index.yml`; null when there is none. Errors: `CONFIG_SYNTAX` with the line, `CONFIG_TYPE` with the key. */
+export async function readQmdConfig(path: string): Promise<QmdConfig | null> {
+  const text = await indexYmlText(path);
+  return text === null ? null : qmdConfig(await parsedYaml(text, path), path);
+}
+
+/** What holds without an `index.yml`. */
+export function emptyQmdConfig(): QmdConfig {
+  return { models: {}, collections: [], hash: hashOf({ collections: {} }) };
+}
+
+/** The text of `index.yml`, or null when there is none. */
+export async function indexYmlText(path: string): Promise<string | null> {
+  try {
+    return (await readFile(path, "utf8")).replace(/^\uFEFF/, "");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
+    throw new MemqError("CONFIG_UNREADABLE", `The configuration file ${path} can't be read: ${messageOf(error)}.`, {
+      hint: "Check its permissions.",
+      cause: error,
+    });
+  }
+}
+
+async function parsedYaml(text: string, path: string): Promise<JsonObject> {
+  let value: unknown;
+  try {
+    value = needsStrictParser(text) ? await strictlyParsed(text, path) : Bun.YAML.parse(text);
+  } catch (error) {
+    if (error instanceof MemqError) throw error;
+    value = await strictlyParsed(text, path);
+  }
+  if (value === null || value === undefined) return {};
+  if (isObject(value)) return value;
+  throw notAMap(path);
+}
+
+/**
+ * The runtime's parser is a hundred times faster to load and to run, but takes the last of two equal keys, joins several
+ * documents into a list and knows merge keys: what may hold one of these goes to the strict parser.
+ */
+function needsStrictParser(text: string): boolean {
+  if (/^(---|\.\.\.|%)|<<|[&*][A-Za-z]/m.test(text)) return true;
+  const seen = new Set<string>();
+  for (const match of text.matchAll(/^( {0,2})([^\s#:][^:]*):(?=\s|$)/gm)) {
+    const key = `${match[1]}${match[2]?.replace(/^["']|["']$/g, "")}`;
+    if (seen.has(key)) return true;
+    seen.add(key);
+  }
+  return false;
+}
+
+async function strictlyParsed(text: string, path: string): Promise<unknown> {
+  return (await indexYmlDocument(text, path)).toJS();
+}
+
+/** The text of `index.yml` as a document that keeps its comments; throws `CONFIG_SYNTAX` for what can't be read in full. */
+export async function indexYmlDocument(text: string, path: string): Promise<Document> {
+  const { isAlias, isMap, LineCounter, parseDocument, visit } = await import("yaml");
+  const lines = new LineCounter();
+  const document = parseDocument(text, { lineCounter: lines });
+  const problem = document.errors[0];
+  if (problem !== undefined) throw yamlError(path, problem);
+  // `pattern: **/*.md` without quotes is an alias to nowhere, which only shows when it is followed.
+  visit(document, (_key, node) => {
+    if (!isAlias(node) || node.resolve(document) !== undefined) return;
+    const message = `*${node.source} refers to no anchor; a pattern that begins with * needs quotes`;
+    throw yamlError(path, { message, linePos: [lines.linePos(node.range?.[0] ?? 0)] });
+  });
+  if (document.contents !== null && !isMap(document.contents)) throw notAMap(path);
+  return document;
+}
+
+function notAMap(path: string): MemqError {
+  return new MemqError("CONFIG_SYNTAX", `The configuration file ${path} must hold a map of settings.`, {
+    hint: 'Begin it with "collections:".',
+  });
+}
+
+/** The error for a problem that the `yaml` package found in `path`. */
+function yamlError(
+  path: string,
+  problem: { message: string; linePos?: readonly { line: number; col: number }[] | undefined },
+): MemqError {
+  const at = problem.linePos?.[0];
+  const place = at === undefined ? "" : ` at line ${at.line}, column ${at.col}`;
+  const reason = (problem.message.split("\n")[0] ?? "").replace(/ at line \d+, column \d+:?$/, "").replace(/[.:]$/, "");
+  return new MemqError("CONFIG_SYNTAX", `The configuration file ${path} is not valid YAML${place}: ${reason}.`, {
+    hint: "Correct that place and try again; values with special characters need quotes.",
+  });
+}
+
+function qmdConfig(data: JsonObject, path: string): QmdConfig {
+  const globalContext = textAt(data, ["global_context"]);
+  const editorUri = ["editor_uri", "editor_uri_template", "editorUri", "editor-uri"]
+    .map((name) => textAt(data, [name]))
+    .find((uri) => uri !== undefined);
+  const collections = data["collections"] ?? {};
+  if (!isObject(collections)) throw wrongType(`collections in ${path}`, "a map of names", collections);
+  return {
+    ...(globalContext === undefined ? {} : { globalContext }),
+    ...(editorUri === undefined ? {} : { editorUri }),
+    models: modelsOf(data),
+    collections: Object.entries(collections).map(([name, value]) => collectionOf(name, value, path)),
+    hash: hashOf(data),
+  };
+}
+
+function hashOf(data: JsonObject): string {
+  return createHash("sha256").update(JSON.stringify(data)).digest("hex");
+}
+
+function modelsOf(data: JsonObject): QmdModels {
+  const models: QmdModels = {};
+  for (const slot of ["embed", "rerank", "generate"] as const) {
+    const uri = textAt(data, ["models", slot]);
+    if (uri !== undefined) models[slot] = uri;
+  }
+  return models;
+}
+
+function collectionOf(name: string, value: JsonValue, file: string): QmdCollectionConfig {
+  const label = `collections.${name}`;
+  if (!isObject(value)) throw wrongType(`${label} in ${file}`, "a map with a path", value);
+  const path = textAt(value, ["path"]);
+  if (path === undefined) throw wrongType(`${label}.path in ${file}`, "a text", value["path"] ?? null);
+  const update = textAt(value, ["update"]);
+  return {
+    name,
+    path,
+    pattern: textAt(value, ["pattern"]) ?? DEFAULT_PATTERN,
+    ignore: ignoreOf(value["ignore"], `${label}.ignore in ${file}`),
+    context: Object.fromEntries(
+      Object.entries(objectAt(value, ["context"]) ?? {}).filter(
+        (entry): entry is [string, string] => typeof entry[1] === "string",
+      ),
+    ),
+    ...(update === undefined ? {} : { update }),
+    includeByDefault: value["includeByDefault"] !== false,
+  };
+}
+
+function ignoreOf(value: JsonValue | undefined, path: string): string[] {
+  if (value === undefined || value === null) return [];
+  if (typeof value === "string") return [value];
+  if (Array.isArray(value) && value.every((entry) => typeof entry === "string")) return value;
+  throw wrongType(path, "a list of patterns", value);
+}
+
+/** The patterns of a comma list; commas inside braces belong to their pattern. */
+export function patternList(pattern: string): string[] {
+  const parts: string[] = [];
+  let depth = 0;
+  let part = "";
+  for (const char of pattern) {
+    if (char === "{") depth++;
+    else if (char === "}") depth = Math.max(0, depth - 1);
+    if (char === "," && depth === 0) {
+      parts.push(part);
+      part = "";
+    } else part += char;
+  }
+  return [...parts, part].map((text) => text.trim()).filter((text) => text !== "");
+}
+
+/** What qmd keeps of a configuration in its index: rows of `store_collections`, and two keys of `store_config`. */
+export function storeRows(config: QmdConfig): {
+  collections: StoredCollection[];
+  configHash: string;
+  globalContext: string | null;
+} {
+  return {
+    collections: config.collections.map((collection) => ({
+      name: collection.name,
+      path: collection.path,
+      pattern: collection.pattern,
+      ignore: collection.ignore.length === 0 ? null : collection.ignore,
+      includeByDefault: collection.includeByDefault,
+      updateCommand: collection.update ?? null,
+      context: Object.keys(collection.context).length === 0 ? null : collection.context,
+    })),
+    configHash: config.hash,
+    globalContext: config.globalContext ?? null,
+  };
+}

@@ -1,0 +1,65 @@
+import { parseModelSpec } from "../embed/spec.ts";
+import type { QmdModels } from "./index-yml.ts";
+import { absolutePath, envText, type Env } from "./paths.ts";
+import { keyOfEnvironment } from "./provider-keys.ts";
+import type { EmbeddingSettings } from "./types.ts";
+
+export type ModelSlot = "embed" | "rerank" | "generate";
+
+/** qmd's own three models. */
+export const DEFAULT_QMD_MODELS: Record<ModelSlot, string> = {
+  embed: "hf:ggml-org/embeddinggemma-300M-GGUF/embeddinggemma-300M-Q8_0.gguf",
+  rerank: "hf:ggml-org/Qwen3-Reranker-0.6B-Q8_0-GGUF/qwen3-reranker-0.6b-q8_0.gguf",
+  generate: "hf:tobil/qmd-query-expansion-1.7B-gguf/qmd-query-expansion-1.7B-q4_k_m.gguf",
+};
+
+const VARIABLES: Record<ModelSlot, string> = {
+  embed: "QMD_EMBED_MODEL",
+  rerank: "QMD_RERANK_MODEL",
+  generate: "QMD_GENERATE_MODEL",
+};
+
+/** The models in force: those of the configuration, then of the environment, then qmd's own. */
+export function modelsInForce(configured: QmdModels, env: Env): Record<ModelSlot, string> {
+  const model = (slot: ModelSlot): string =>
+    configured[slot] ?? envText(env, VARIABLES[slot]) ?? DEFAULT_QMD_MODELS[slot];
+  return { embed: model("embed"), rerank: model("rerank"), generate: model("generate") };
+}
+
+/** The embedding settings of a qmd home; a model's path is resolved below `cwd`. */
+export function qmdEmbedding(uri: string, modelsDir: string, cwd: string, env: Env): EmbeddingSettings {
+  const contextSize = Number(envText(env, "QMD_EMBED_CONTEXT_SIZE") ?? Number.NaN);
+  const settings: EmbeddingSettings = {
+    provider: "local",
+    explicit: false,
+    fallback: "none",
+    headers: {},
+    authStore: "",
+    credentials: {},
+    local: {
+      modelCacheDir: modelsDir,
+      contextSize: Number.isInteger(contextSize) && contextSize > 0 ? contextSize : 2048,
+    },
+    batch: { enabled: false, wait: true, concurrency: 2, pollIntervalMs: 2000, timeoutMinutes: 60 },
+    cache: { enabled: true, maxEntries: 50_000 },
+    onFailure: "keyword",
+    multimodal: false,
+  };
+  const spec = parseModelSpec(uri);
+  if (spec.provider === "none") return { ...settings, provider: "none" };
+  if (spec.provider === "local") {
+    return { ...settings, local: { ...settings.local, modelPath: modelPath(uri, cwd, env) } };
+  }
+  const apiKey = keyOfEnvironment(spec.provider, env);
+  return {
+    ...settings,
+    ...spec,
+    explicit: true,
+    credentials: { [spec.provider]: apiKey === undefined ? {} : { apiKey } },
+  };
+}
+
+/** `hf:` and web addresses stay; anything else is a file. */
+function modelPath(uri: string, cwd: string, env: Env): string {
+  return /^(hf:|https?:|file:)/i.test(uri) ? uri : absolutePath(uri, cwd, env);
+}

@@ -1,0 +1,153 @@
+import { createHash, randomBytes } from "node:crypto";
+import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
+import { basename, dirname, relative, resolve } from "node:path";
+import { withWriterLock } from "../store/lock.ts";
+import type { QmdCollectionConfig, QmdConfig } from "./index-yml.ts";
+import { isObject, textAt, type JsonObject } from "./json.ts";
+import { absolutePath, envText, realPath, type Env } from "./paths.ts";
+import { DEFAULT_QMD_MODELS, type ModelSlot } from "./qmd-models.ts";
+
+/** What a configuration that came with a checkout may not do unasked. */
+export type GatedItems = {
+  /** Collection and shell command. */
+  hooks: [string, string][];
+  /** Collection and resolved path outside the project. */
+  paths: [string, string][];
+  /** Slot and model that is not the built-in one. */
+  models: [ModelSlot, string][];
+};
+
+/** Whether a home's configuration may do what it asks for. */
+export type Trust = {
+  gated: GatedItems;
+  /** What an approval is recorded for: any change of the gated items changes it. */
+  digest: string;
+  /** `open`: nothing is gated, or the file is not project-local. */
+  state: "open" | "trusted" | "untrusted";
+};
+
+/** Nothing to judge. */
+export function openTrust(): Trust {
+  return { gated: { hooks: [], paths: [], models: [] }, digest: "", state: "open" };
+}
+
+/** Whether `index.yml` came with a project: its folder is called `.qmd`. */
+export function isProjectConfig(configPath: string): boolean {
+  return basename(dirname(resolve(configPath))) === ".qmd";
+}
+
+/** The folder that holds `.qmd`. */
+export function projectRoot(configPath: string): string {
+  return dirname(dirname(resolve(configPath)));
+}
+
+/** Absolute path of a collection: below the project of a project-local file, else below `cwd`. */
+export function collectionRoot(path: string, configPath: string, cwd: string, env: Env): string {
+  return absolutePath(path, isProjectConfig(configPath) ? projectRoot(configPath) : cwd, env);
+}
+
+/** Judges a configuration against the recorded approvals. */
+export async function trustOf(config: QmdConfig, configPath: string, trustFile: string, env: Env): Promise<Trust> {
+  if (!isProjectConfig(configPath)) return openTrust();
+  const gated = gatedItems(config, configPath, env);
+  const digest = trustDigest(gated);
+  const isEmpty = Object.values(gated).every((items) => items.length === 0);
+  if (isEmpty) return { gated, digest, state: "open" };
+  if (isOptedIn(env)) return { gated, digest, state: "trusted" };
+  const record = (await readRecords(trustFile))[resolve(configPath)];
+  return { gated, digest, state: textAt(record, ["hooks"]) === digest ? "trusted" : "untrusted" };
+}
+
+function gatedItems(config: QmdConfig, configPath: string, env: Env): GatedItems {
+  const slots = ["embed", "rerank", "generate"] as const;
+  return {
+    hooks: config.collections.flatMap(({ name, update }) => (update === undefined ? [] : [[name, update]])),
+    paths: config.collections
+      .filter((collection) => !isInProject(collection, configPath, env))
+      .map(({ name, path }) => [name, collectionRoot(path, configPath, "/", env)]),
+    models: slots.flatMap((slot): [ModelSlot, string][] => {
+      const uri = config.models[slot];
+      return uri === undefined || uri === DEFAULT_QMD_MODELS[slot] ? [] : [[slot, uri]];
+    }),
+  };
+}
+
+/** Whether a collection's real folder lies in the project. */
+export function isInProject(collection: QmdCollectionConfig, configPath: string, env: Env): boolean {
+  const root = realPath(projectRoot(configPath));
+  const way = relative(root, realPath(collectionRoot(collection.path, configPath, "/", env)));
+  return !way.split("/").includes("..") && !way.startsWith("/");
+}
+
+/** SHA-256 (hex) over the gated items, each list sorted by its first element: qmd's own records hold for it. */
+export function trustDigest(gated: GatedItems): string {
+  const sorted = (items: [string, string][]): [string, string][] =>
+    [...items].sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
+  const canonical = { hooks: sorted(gated.hooks), paths: sorted(gated.paths), models: sorted(gated.models) };
+  return createHash("sha256").update(JSON.stringify(canonical)).digest("hex");
+}
+
+const FALSE_WORDS = new Set(["0", "false", "off", "no", "none"]);
+
+function isOptedIn(env: Env): boolean {
+  return ["QMD_TRUST_LOCAL_CONFIG", "QMD_TRUST_UPDATE_HOOKS"].some((name) => {
+    const value = envText(env, name);
+    return value !== undefined && !FALSE_WORDS.has(value.toLowerCase());
+  });
+}
+
+/** Records that the gated items of a configuration are approved. */
+export function recordTrust(trustFile: string, configPath: string, digest: string, now = new Date()): Promise<void> {
+  return withWriterLock(trustFile, async () => {
+    const records = await readRecords(trustFile);
+    const record = { hooks: digest, trustedAt: now.toISOString() };
+    await writeRecords(trustFile, { ...records, [resolve(configPath)]: record });
+  });
+}
+
+/** Takes an approval back; false when there was none. */
+export function revokeTrust(trustFile: string, configPath: string): Promise<boolean> {
+  return withWriterLock(trustFile, async () => {
+    const { [resolve(configPath)]: record, ...others } = await readRecords(trustFile);
+    if (record !== undefined) await writeRecords(trustFile, others);
+    return record !== undefined;
+  });
+}
+
+/** Every approval, in the order of the file. */
+export async function listTrusted(trustFile: string): Promise<{ path: string; trustedAt: string }[]> {
+  return Object.entries(await readRecords(trustFile)).map(([path, record]) => ({
+    path,
+    trustedAt: textAt(record, ["trustedAt"]) ?? "",
+  }));
+}
+
+/** A file that is missing or broken approves nothing. */
+async function readRecords(trustFile: string): Promise<JsonObject> {
+  try {
+    const parsed: unknown = JSON.parse(await readFile(trustFile, "utf8"));
+    return isObject(parsed) ? parsed : {};
+  } catch {
+    return {};
+  }
+}
+
+async function writeRecords(trustFile: string, records: JsonObject): Promise<void> {
+  await mkdir(dirname(trustFile), { recursive: true, mode: 0o700 });
+  const temporary = `${trustFile}.${process.pid}.${randomBytes(4).toString("hex")}.tmp`;
+  await writeFile(temporary, `${JSON.stringify(records, null, 2)}\n`, { mode: 0o600, flag: "wx" });
+  await rename(temporary, realPath(trustFile));
+}
+
+/** What to say when a configuration is not trusted and nobody can be asked, one line each. */
+export function untrustedNotice(trust: Trust, program: string): string[] {
+  const { hooks, paths, models } = trust.gated;
+  return [
+    ...hooks.map(([name, command]) => `  update command of '${name}': ${command}`),
+    ...paths.map(([name, path]) => `  collection '${name}' outside this project: ${path}`),
+    ...models.map(([slot, uri]) => `  ${slot} model: ${uri}`),
+    "Config that came with a checkout is not trusted by default.",
+    "Skipping them — no terminal to confirm on. Indexing of this project continues.",
+    `Approve with '${program} trust', or set QMD_TRUST_LOCAL_CONFIG=1 for unattended runs.`,
+  ];
+}

@@ -1,0 +1,138 @@
+import { realpathSync } from "node:fs";
+import { join } from "node:path";
+import { documentCutting } from "../home/document-cutting.ts";
+import type { Collection, Home } from "../home/types.ts";
+import { passageText } from "../notes/passage-text.ts";
+import type { PassageDraft } from "../notes/types.ts";
+import { contentText, documentsById } from "../store/documents.ts";
+import { passagesById } from "../store/passages.ts";
+import type { DocumentRow, Index } from "../store/types.ts";
+import { type FileState, fileState, passageNow } from "./fresh.ts";
+import { textScoreOf } from "./fuse.ts";
+import type { Ranked } from "./rank.ts";
+import { snippetOf } from "./snippet.ts";
+import type { Hit, SearchRequest } from "./types.ts";
+
+export type CiteContext = {
+  index: Index;
+  home: Home;
+  request: SearchRequest;
+  collections: Map<string, Collection>;
+  /** The query's terms that a text holds. */
+  termsIn: (text: string) => string[];
+};
+
+/** `stale`: a file that was looked at is gone or changed since the last sync. */
+export type Cited = { hits: Hit[]; notices: string[]; stale: boolean };
+
+/**
+ * Turns the first rows into hits, as many as are asked for, each checked against its file: what is gone is left out and counted,
+ * what changed is shown as it is now.
+ */
+export function cite(rows: Iterable<Ranked>, limit: number, context: CiteContext): Cited {
+  const documents = new Map<number, DocumentRow | undefined>();
+  const files = new Map<number, FileState>();
+  const texts = new Map<string, string | null>();
+  const seen = new Set<string>();
+  const gone = new Set<string>();
+  const outdated = new Set<string>();
+  const hits: Hit[] = [];
+  if (limit < 1) return { hits, notices: [], stale: false };
+  for (const row of rows) {
+    const document = known(documents, row.documentId, () =>
+      documentsById(context.index, [row.documentId]).get(row.documentId),
+    );
+    const collection = document && context.collections.get(document.collection);
+    if (!document || !collection) continue;
+    const file = known(files, document.id, () =>
+      fileState(document, collection, documentCutting(context.home, collection, document.path)),
+    );
+    if (file.state === "gone" && !context.request.keepGone) {
+      gone.add(`${collection.pathPrefix}${document.path}`);
+      continue;
+    }
+    const passage = passagesById(context.index, [row.passageId]).get(row.passageId);
+    const stored = known(texts, document.hash, () => contentText(context.index, document.hash));
+    // A sync that runs meanwhile may have replaced it.
+    if (!passage || stored === null) continue;
+    const text = passageText(stored, passage.pos, passage.length);
+    const now = file.state === "changed" ? file.passages : null;
+    const shown = now
+      ? passageNow({ ...row, text, byName: row.nameTier > 0 }, now, context.termsIn)
+      : { ...passage, text };
+    const hit = shown && hitOf(row, document, shown, context);
+    if (hit === null) outdated.add(`${collection.pathPrefix}${document.path}`);
+    else if (isNew(hit, collection, context, seen)) hits.push(hit);
+    if (hits.length === limit) break;
+  }
+  const stale = files.values().some(({ state }) => state !== "current");
+  return { hits, notices: noticesOf(gone, outdated), stale };
+}
+
+function known<K, V>(map: Map<K, V>, key: K, make: () => V): V {
+  let value = map.get(key);
+  if (value === undefined) map.set(key, (value = make()));
+  return value;
+}
+
+/** Two collections may hold the same file, and two passages of a changed one may have become one: each is shown once. */
+function isNew(hit: Hit, collection: Collection, context: CiteContext, seen: Set<string>): boolean {
+  let file = join(collection.root, hit.path);
+  if (context.request.collections.length > 1) {
+    try {
+      file = realpathSync(file);
+    } catch {
+      // A file that is gone is known by its name alone.
+    }
+  }
+  const key = context.request.profile.unit === "documents" ? file : `${file}\0${hit.startLine}\0${hit.text}`;
+  return !seen.has(key) && Boolean(seen.add(key));
+}
+
+type Shown = Pick<PassageDraft, "startLine" | "endLine" | "text"> & {
+  importance?: number | null;
+  triggers?: string[] | null;
+};
+
+function hitOf(row: Ranked, document: DocumentRow, shown: Shown, context: CiteContext): Hit {
+  const { profile, explain } = context.request;
+  const textKind = profile.fusion === "weighted" ? profile.textScore : "bm25";
+  const { importance, triggers } = shown;
+  return {
+    passageId: row.passageId,
+    documentId: document.id,
+    collection: document.collection,
+    path: document.path,
+    title: document.title,
+    hash: document.hash,
+    startLine: shown.startLine,
+    endLine: shown.endLine,
+    score: row.score,
+    ...(row.cosine === null ? {} : { vectorScore: row.cosine }),
+    ...(row.bm25 === null ? {} : { textScore: textScoreOf(row.bm25, textKind) }),
+    text: shown.text,
+    snippet: snippetOf(shown, profile.snippetChars, context.termsIn),
+    ...(importance === null || importance === undefined ? {} : { importance }),
+    ...(triggers ? { triggers } : {}),
+    ...(explain ? { explain: explanationOf(row) } : {}),
+  };
+}
+
+function explanationOf(row: Ranked): NonNullable<Hit["explain"]> {
+  const { bm25, cosine, key, level, recency, importance, nameTier } = row;
+  return { bm25, cosine, key, level, recency, importance, nameTier };
+}
+
+function noticesOf(gone: Set<string>, outdated: Set<string>): string[] {
+  const notices: string[] = [];
+  if (gone.size > 0) notices.push(`Left out: ${listed(gone)}, gone since the last sync.`);
+  if (outdated.size > 0)
+    notices.push(`Left out: ${listed(outdated)}, changed since the last sync and no longer matching.`);
+  return notices;
+}
+
+function listed(paths: Set<string>): string {
+  const [first = ""] = paths;
+  if (paths.size === 1) return `1 file (${first})`;
+  return `${paths.size} files (${first} and ${paths.size - 1} more)`;
+}

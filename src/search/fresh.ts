@@ -1,0 +1,83 @@
+import { lstatSync, readFileSync, realpathSync, statSync } from "node:fs";
+import { join, sep } from "node:path";
+import type { Collection } from "../home/types.ts";
+import { cutPassages } from "../notes/cut.ts";
+import { decodeNote } from "../notes/decode.ts";
+import type { Cutting, PassageDraft } from "../notes/types.ts";
+import type { DocumentRow } from "../store/types.ts";
+import { indexTokens } from "./tokens.ts";
+
+/** How a document's file stands to what is indexed of it. */
+export type FileState =
+  | { state: "current" }
+  | { state: "gone" }
+  /** The file as it is now; no passages when it holds no text any more. */
+  | { state: "changed"; passages: PassageDraft[] };
+
+const current: FileState = { state: "current" };
+const gone: FileState = { state: "gone" };
+
+/**
+ * Looks at the file behind a document: one `stat` when nothing changed. A file that was touched but says the same is current.
+ * Transcripts only grow, and pictures and sounds are shown by a label, so for those it is enough that they are there.
+ */
+export function fileState(document: DocumentRow, collection: Collection, cutting: Cutting): FileState {
+  const path = join(collection.root, document.path);
+  try {
+    const stat = collection.followLinks ? statSync(path) : lstatSync(path);
+    if (!stat.isFile()) return gone;
+    if (stat.mtimeMs === document.mtimeMs && stat.size === document.size) return current;
+    if (collection.source === "sessions" || isMedia(document.path, collection)) return current;
+    return changedFile(path, document, collection, cutting);
+  } catch {
+    return gone;
+  }
+}
+
+function changedFile(path: string, document: DocumentRow, collection: Collection, cutting: Cutting): FileState {
+  // What was indexed lay inside the root; a link put in its place must not lead out of it.
+  if (!realpathSync(path).startsWith(realpathSync(collection.root) + sep)) return gone;
+  const { text } = decodeNote(readFileSync(path));
+  if (text === null) return { state: "changed", passages: [] };
+  const hash = new Bun.CryptoHasher("sha256").update(text).digest("hex");
+  return hash === document.hash ? current : { state: "changed", passages: cutPassages(text, cutting) };
+}
+
+function isMedia(path: string, collection: Collection): boolean {
+  const extension = path.slice(path.lastIndexOf(".") + 1).toLowerCase();
+  return collection.media?.extensions.some((known) => known.replace(/^\./, "").toLowerCase() === extension) ?? false;
+}
+
+/** Below this share of common tokens a passage is another one and not an edited one. */
+const SAME_PASSAGE = 0.5;
+
+/**
+ * The passage of a changed file that now stands where a hit stood: the same text, else the one that holds the most of the query
+ * and is most like the old one, else (where meaning and not words had found it) an edited form of it. Null when there is none
+ * any more: then the hit is no hit.
+ */
+export function passageNow(
+  hit: { text: string; fromKeyword: boolean; fromVector: boolean; byName: boolean },
+  passages: PassageDraft[],
+  termsIn: (text: string) => string[],
+): PassageDraft | null {
+  const same = passages.find((passage) => passage.text === hit.text);
+  if (same) return same;
+  const before = new Set(indexTokens(hit.text));
+  let best: { passage: PassageDraft; terms: number; likeness: number } | null = null;
+  for (const passage of passages) {
+    const terms = hit.fromKeyword ? termsIn(passage.text).length : 0;
+    const likeness = jaccard(before, new Set(indexTokens(passage.text)));
+    if (terms === 0 && !(hit.fromVector && likeness >= SAME_PASSAGE)) continue;
+    if (!best || terms > best.terms || (terms === best.terms && likeness > best.likeness)) {
+      best = { passage, terms, likeness };
+    }
+  }
+  return best?.passage ?? (hit.byName ? (passages[0] ?? null) : null);
+}
+
+function jaccard(a: Set<string>, b: Set<string>): number {
+  const shared = a.intersection(b).size;
+  const all = a.size + b.size - shared;
+  return all === 0 ? 1 : shared / all;
+}

@@ -1,0 +1,56 @@
+import { documentPaths } from "../store/documents.ts";
+import { changeStamp } from "../store/meta.ts";
+import type { Index, Scope } from "../store/types.ts";
+
+/** A document that was asked for by its name: 3 its whole path, 2 its base name, 1 its base name without the extension. */
+export type NameHit = { documentId: number; tier: 1 | 2 | 3 };
+
+type Named = NameHit & { collection: string };
+
+/** Names of an index as long as nobody writes to it: a question is looked up in them every time and nearly never found. */
+const known = new WeakMap<Index, { stamp: string; names: Map<string, Named[]> }>();
+
+/**
+ * The documents in scope whose name is what was typed, whatever its case, best tier first. A query with a `/` can only be a
+ * whole path. Parts of names are the keyword leg's, which searches title and path too.
+ */
+export function nameLeg(index: Index, query: string, scope: Scope): NameHit[] {
+  const allowed = scope.documentIds === undefined ? null : new Set(scope.documentIds);
+  return (namesOf(index).get(normalName(query)) ?? [])
+    .filter(
+      ({ documentId, collection }) => scope.collections.includes(collection) && (allowed?.has(documentId) ?? true),
+    )
+    .map(({ documentId, tier }) => ({ documentId, tier }));
+}
+
+function namesOf(index: Index): Map<string, Named[]> {
+  const stamp = changeStamp(index);
+  const remembered = known.get(index);
+  if (remembered?.stamp === stamp) return remembered.names;
+  const names = new Map<string, Named[]>();
+  const documents = documentPaths(index);
+  for (const document of documents) document.path = normalName(document.path);
+  for (const tier of [3, 2, 1] as const) {
+    for (const { id, collection, path } of documents) {
+      const name = nameOfTier(path, tier);
+      if (name === "") continue;
+      const hits = names.get(name);
+      if (hits === undefined) names.set(name, [{ documentId: id, tier, collection }]);
+      else if (!hits.some(({ documentId }) => documentId === id)) hits.push({ documentId: id, tier, collection });
+    }
+  }
+  known.set(index, { stamp, names });
+  return names;
+}
+
+function normalName(name: string): string {
+  return name.trim().replaceAll("\\", "/").replace(/^\.\//, "").normalize("NFC").toLowerCase();
+}
+
+function nameOfTier(path: string, tier: 1 | 2 | 3): string {
+  if (tier === 3) return path;
+  const base = path.slice(path.lastIndexOf("/") + 1);
+  if (tier === 2) return base;
+  const dot = base.lastIndexOf(".");
+  return dot > 0 ? base.slice(0, dot) : base;
+}

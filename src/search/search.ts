@@ -1,0 +1,141 @@
+import type { EmbeddingProvider } from "../embed/types.ts";
+import type { Collection, Home } from "../home/types.ts";
+import { documentsIn } from "../store/documents.ts";
+import { tokensOf } from "../store/keyword.ts";
+import { passagesOf, rankingFacts } from "../store/passages.ts";
+import type { Index, Scope } from "../store/types.ts";
+import { type LegHits, fillScores, gather } from "./candidates.ts";
+import { cite } from "./cite.ts";
+import { isFiltering, passesFilter } from "./filters.ts";
+import { fuse } from "./fuse.ts";
+import { type KeywordHit, keywordLeg, scoreByKeyword } from "./keyword.ts";
+import { nameLeg } from "./names.ts";
+import { type ParsedQuery, parseQuery } from "./query.ts";
+import { type Candidate, type Ranked, answered, bestPerDocument, weighed } from "./rank.ts";
+import { reranked } from "./rerank.ts";
+import { termFinder } from "./terms.ts";
+import type { SearchAnswer, SearchRequest } from "./types.ts";
+import { type VectorLeg, startVectorLeg } from "./vector.ts";
+
+/** What a search works with: a home, its index, and a provider where there is one. */
+export type SearchEngine = { home: Home; index: Index; provider?: EmbeddingProvider | null };
+
+/**
+ * Answers a query: tokens, the legs, fusion, recency, importance, diversity, reranking, citation, as the request's profile says.
+ * Never throws for what a user types or for a provider's failure: what could not take part is named in `degraded`. An empty query
+ * finds nothing.
+ */
+export async function search(engine: SearchEngine, request: SearchRequest): Promise<SearchAnswer> {
+  const { profile } = request;
+  const query = request.query.trim();
+  const scope = scopeOf(engine.index, request);
+  if (query === "" || scope.collections.length === 0 || request.limit < 1) return emptyAnswer();
+  const parsed = parseQuery(query, profile.grammar);
+  const pool = Math.max(profile.pool, profile.unit === "documents" ? request.limit * 4 : request.limit);
+  const byVector = startVectorLeg(engine, parsed.text, request.deadline, { ...scope, limit: pool });
+  const byKeyword = (): KeywordHit[] => keywordLeg(engine.index, parsed, { ...scope, limit: pool });
+  // The keyword leg works while the provider does; without `hybrid` it only stands in for a vector leg that can't answer.
+  const early = profile.hybrid || !byVector ? byKeyword() : null;
+  const vector = byVector && (await byVector);
+  const keyword = early ?? (vector?.hits ? [] : byKeyword());
+
+  const legs: LegHits = { keyword, vector: vector?.hits ?? [] };
+  const ranked = rankedRows(engine, request, parsed, scope, legs, vector);
+  const rows = profile.unit === "documents" ? bestPerDocument(ranked) : ranked;
+  const { hits, notices, stale } = cite(answered(rows, request, tokenReader(engine.index)), request.limit, {
+    index: engine.index,
+    home: engine.home,
+    request,
+    collections: collectionsByName(engine.home),
+    termsIn: termFinder(parsed),
+  });
+  const answer: SearchAnswer = {
+    hits,
+    mode: modeOf(vector, profile.hybrid),
+    degraded: vector?.degraded ? ["vector"] : [],
+    notices: [...(vector?.notices ?? []), ...notices],
+    stale,
+    ...(vector?.failure ? { providerFailure: vector.failure } : {}),
+  };
+  return request.rerank ? withReranking(answer, query, request) : answer;
+}
+
+function emptyAnswer(): SearchAnswer {
+  return { hits: [], mode: "keyword", degraded: [], notices: [], stale: false };
+}
+
+function modeOf(vector: VectorLeg | null, hybrid: boolean): SearchAnswer["mode"] {
+  if (!vector?.hits) return "keyword";
+  return hybrid ? "hybrid" : "vector";
+}
+
+/** The collections asked for, and where a period or tags are given the documents that pass. */
+function scopeOf(index: Index, request: SearchRequest): Scope {
+  const { collections } = request;
+  if (!isFiltering(request)) return { collections };
+  const documents = documentsIn(index, collections).filter((document) => passesFilter(document, request));
+  return documents.length === 0 ? { collections: [] } : { collections, documentIds: documents.map(({ id }) => id) };
+}
+
+function collectionsByName(home: Home): Map<string, Collection> {
+  return new Map(home.collections.map((collection) => [collection.name, collection]));
+}
+
+function rankedRows(
+  engine: SearchEngine,
+  request: SearchRequest,
+  parsed: ParsedQuery,
+  scope: Scope,
+  legs: LegHits,
+  vector: VectorLeg | null,
+): Ranked[] {
+  const { index } = engine;
+  const fill = {
+    bm25: (ids: number[]) => scoreByKeyword(index, parsed, ids),
+    cosine: (ids: number[]) => vector?.cosines(ids) ?? new Map<number, number>(),
+  };
+  const relative = request.profile.fusion === "relative";
+  const candidates = gather(legs, relative ? fill : null);
+  if (request.profile.names) {
+    const added = markNames(candidates, index, request.query, scope);
+    if (relative) fillScores(added, fill, legs);
+    candidates.push(...added);
+  }
+  const fused = fuse(candidates, request.profile);
+  const facts = rankingFacts(
+    index,
+    fused.map((candidate) => candidate.passageId),
+  );
+  return weighed(fused, facts, request, collectionsByName(engine.home));
+}
+
+/** Gives the best candidate of each document that was asked for by name its tier; one without candidates adds its first passage. */
+function markNames(candidates: Candidate[], index: Index, query: string, scope: Scope): Candidate[] {
+  const added: Candidate[] = [];
+  for (const { documentId, tier } of nameLeg(index, query, scope)) {
+    const own = candidates.filter((candidate) => candidate.documentId === documentId);
+    const best = own.toSorted((a, b) => (b.bm25 ?? 0) - (a.bm25 ?? 0) || (b.cosine ?? 0) - (a.cosine ?? 0))[0];
+    if (best) best.nameTier = tier;
+    else {
+      const first = passagesOf(index, documentId)[0];
+      if (!first) continue;
+      const nothing = { bm25: null, cosine: null, fromKeyword: false, fromVector: false, exact: false };
+      added.push({ ...nothing, passageId: first.id, documentId, nameTier: tier });
+    }
+  }
+  return added;
+}
+
+function tokenReader(index: Index): (row: Ranked) => string {
+  return (row) => tokensOf(index, [row.passageId]).get(row.passageId)?.body ?? "";
+}
+
+async function withReranking(answer: SearchAnswer, query: string, request: SearchRequest): Promise<SearchAnswer> {
+  const hits = request.rerank && (await reranked(query, answer.hits, request.rerank, request.deadline));
+  if (hits) return { ...answer, hits };
+  return {
+    ...answer,
+    degraded: [...answer.degraded, "rerank"],
+    notices: [...answer.notices, "Not reranked: the reranker was not done in time or failed."],
+  };
+}

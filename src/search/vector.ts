@@ -1,0 +1,83 @@
+import { identityOf } from "../embed/identity.ts";
+import type { EmbeddingProvider } from "../embed/types.ts";
+import type { MemqError } from "../errors.ts";
+import { cacheSpace, servingIdentity } from "../store/identity.ts";
+import type { Index, Scope, VectorCandidate, VectorIdentity } from "../store/types.ts";
+import { cosinesOf, nearestPassages } from "../store/nearest.ts";
+import { embedQueryBy } from "./query-vector.ts";
+
+/** What the vector leg came to. */
+export type VectorLeg = {
+  /** Null: it did not take part. */
+  hits: VectorCandidate[] | null;
+  /** Cosines of passages that are not among the hits; one without a vector is absent. */
+  cosines: (passageIds: number[]) => Map<number, number>;
+  /** It should have taken part. */
+  degraded: boolean;
+  notices: string[];
+  /** The provider's error answer. */
+  failure?: MemqError;
+};
+
+/** Kept back of a deadline for what comes after the query's vector: the scan, fusion and reading the hits. */
+const RESERVE_MS = 50;
+
+/**
+ * Starts the vector leg: embedding the query races the deadline, then the nearest passages are looked up. Null where there is no
+ * provider and so nothing is missing. The promise never rejects.
+ */
+export function startVectorLeg(
+  engine: { index: Index; provider?: EmbeddingProvider | null },
+  query: string,
+  deadline: number,
+  scope: Scope & { limit: number },
+): Promise<VectorLeg> | null {
+  const { index, provider } = engine;
+  if (!provider) return null;
+  const serving = servingIdentity(index);
+  if (serving === null) return Promise.resolve(without("Searched by keywords only: nothing is embedded yet."));
+  if (!understands(provider, serving)) {
+    return Promise.resolve(
+      without(`Searched by keywords only: the index holds embeddings of ${serving.model}, not of ${provider.model}.`),
+    );
+  }
+  const remaining = deadline - Date.now();
+  return vectorLeg(index, provider, query, deadline - Math.min(RESERVE_MS, remaining / 10), scope);
+}
+
+async function vectorLeg(
+  index: Index,
+  provider: EmbeddingProvider,
+  query: string,
+  deadline: number,
+  scope: Scope & { limit: number },
+): Promise<VectorLeg> {
+  const embedded = await embedQueryBy(provider, query, deadline);
+  if (embedded.state === "blank") return { hits: null, cosines: noCosines, degraded: false, notices: [] };
+  if (embedded.state === "slow") {
+    return without(`Searched by keywords only: ${provider.id} had not embedded the query by the deadline.`);
+  }
+  if (embedded.state === "failed") {
+    return { ...without(`Searched by keywords only: ${embedded.error.message}`), failure: embedded.error };
+  }
+  const { vector } = embedded;
+  return {
+    hits: nearestPassages(index, vector, scope),
+    cosines: (ids) => cosinesOf(index, vector, ids),
+    degraded: false,
+    notices: [],
+  };
+}
+
+/** Whether a query that `provider` embeds lies in the space of the vectors at hand; how passages were cut does not matter to that. */
+function understands(provider: EmbeddingProvider, serving: VectorIdentity): boolean {
+  const own = { ...identityOf(provider, { kind: "lines", maxWeight: 0, overlapWeight: 0 }), cutting: serving.cutting };
+  if (serving.provider === "") return own.model === serving.model && own.fingerprint === serving.fingerprint;
+  return cacheSpace(own) === cacheSpace(serving);
+}
+
+const noCosines = (): Map<number, number> => new Map();
+
+function without(notice: string): VectorLeg {
+  return { hits: null, cosines: noCosines, degraded: true, notices: [notice] };
+}

@@ -1,0 +1,153 @@
+import { MemqError } from "../errors.ts";
+import type { Home } from "../home/types.ts";
+import { withWriterLock } from "../store/lock.ts";
+import { syncCancelled, type SyncProgress, type SyncReport } from "./report.ts";
+import type { FromWorker, ToWorker, WorkerSyncOptions } from "./worker-messages.ts";
+
+export type StartOptions = WorkerSyncOptions & {
+  onProgress?: (progress: SyncProgress) => void;
+  signal?: AbortSignal;
+  /** Whether a sync that runs already will do; unless false. One that began before a change may have missed it. */
+  joins?: boolean;
+};
+
+type Running = {
+  options: WorkerSyncOptions;
+  listeners: Set<(progress: SyncProgress) => void>;
+  /** Callers that still wait; the sync is cancelled when the last one leaves. */
+  waiting: number;
+  cancelled: boolean;
+  result: Promise<SyncReport>;
+  cancel(): void;
+};
+
+/** The running sync of each index file. */
+const running = new Map<string, Running>();
+
+/**
+ * Syncs a home in a Worker, so that the calling thread stays free. A sync that runs already for the same index and does at least
+ * as much is joined; a lesser one is waited for. Aborting `signal` leaves the sync, and ends it when nobody else waits for it.
+ *
+ * Rejects with `MemqError`: what `syncIndex` throws, `SYNC_CANCELLED`, or `SYNC_CRASHED` when the Worker died.
+ */
+export async function startSync(home: Home, options: StartOptions = {}): Promise<SyncReport> {
+  const { onProgress, signal, joins = true, ...wanted } = options;
+  for (let current = running.get(home.indexPath); current !== undefined; current = running.get(home.indexPath)) {
+    if (joins && !current.cancelled && covers(current.options, wanted)) return join(current, onProgress, signal);
+    await settled(current.result);
+    if (signal?.aborted) throw syncCancelled();
+  }
+  const started = launch(home, wanted);
+  running.set(home.indexPath, started);
+  return join(started, onProgress, signal);
+}
+
+/** Whether a sync of this index runs in this process. */
+export function isSyncing(indexPath: string): boolean {
+  return running.has(indexPath);
+}
+
+function covers(current: WorkerSyncOptions, wanted: WorkerSyncOptions): boolean {
+  const embeds = current.embed !== false || wanted.embed === false;
+  const forces = current.force === true || wanted.force !== true;
+  const { collections } = current;
+  const reaches =
+    collections === undefined || (wanted.collections?.every((name) => collections.includes(name)) ?? false);
+  return embeds && forces && reaches;
+}
+
+async function join(
+  sync: Running,
+  onProgress: ((progress: SyncProgress) => void) | undefined,
+  signal: AbortSignal | undefined,
+): Promise<SyncReport> {
+  sync.waiting += 1;
+  if (onProgress !== undefined) sync.listeners.add(onProgress);
+  const left = Promise.withResolvers<never>();
+  const leave = (): void => left.reject(syncCancelled());
+  if (signal?.aborted) leave();
+  signal?.addEventListener("abort", leave, { once: true });
+  try {
+    return await Promise.race([sync.result, left.promise]);
+  } finally {
+    signal?.removeEventListener("abort", leave);
+    if (onProgress !== undefined) sync.listeners.delete(onProgress);
+    sync.waiting -= 1;
+    if (sync.waiting === 0) {
+      sync.cancelled = true;
+      sync.cancel();
+    }
+  }
+}
+
+/** Begins a sync. The lock is held on this side, so that a Worker which dies can't leave it behind. */
+function launch(home: Home, options: WorkerSyncOptions): Running {
+  const listeners = new Set<(progress: SyncProgress) => void>();
+  const cancellation = new AbortController();
+  const tell = (progress: SyncProgress): void => {
+    for (const listener of listeners) listener(progress);
+  };
+  const work = (): Promise<SyncReport> => runWorker(home, options, tell, cancellation.signal);
+  const result = withWriterLock(home.indexPath, work, { signal: cancellation.signal }).finally(() =>
+    running.delete(home.indexPath),
+  );
+  return {
+    options,
+    listeners,
+    waiting: 0,
+    cancelled: false,
+    result,
+    cancel: () => cancellation.abort(syncCancelled()),
+  };
+}
+
+async function runWorker(
+  home: Home,
+  options: WorkerSyncOptions,
+  onProgress: (progress: SyncProgress) => void,
+  signal: AbortSignal,
+): Promise<SyncReport> {
+  const worker = new Worker(workerLocation());
+  const { promise, resolve, reject } = Promise.withResolvers<SyncReport>();
+  // When sending already fails nobody waits for it.
+  promise.catch(() => {});
+  const send = (message: ToWorker): void => worker.postMessage(message, []);
+  const cancel = (): void => send({ type: "cancel" });
+  worker.addEventListener("message", ({ data }: MessageEvent<FromWorker>) => {
+    if (data.type === "progress") onProgress(data.progress);
+    else if (data.type === "done") resolve(data.report);
+    else reject(errorOf(data.error));
+  });
+  worker.addEventListener("error", (event) => {
+    event.preventDefault();
+    reject(crashed(event.message));
+  });
+  worker.addEventListener("close", () => reject(crashed("its thread ended")));
+  signal.addEventListener("abort", cancel);
+  try {
+    send({ type: "start", home, options });
+    return await promise;
+  } finally {
+    signal.removeEventListener("abort", cancel);
+    worker.terminate();
+  }
+}
+
+/** Where the Worker's code is: beside this file, or in the executable, whose modules are flattened but for entry points. */
+function workerLocation(): string | URL {
+  return import.meta.url.includes("/$bunfs/") ? "/$bunfs/root/sync/worker.js" : new URL("./worker.ts", import.meta.url);
+}
+
+async function settled(promise: Promise<unknown>): Promise<void> {
+  await promise.catch(() => {});
+}
+
+function errorOf({ code, message, hint, exitCode }: Extract<FromWorker, { type: "failed" }>["error"]): MemqError {
+  return new MemqError(code, message, { exitCode, ...(hint === undefined ? {} : { hint }) });
+}
+
+function crashed(reason: string): MemqError {
+  return new MemqError("SYNC_CRASHED", `The sync ended unexpectedly: ${reason.split("\n")[0] ?? ""}.`, {
+    hint: "What it wrote so far stays; the next sync goes on from there.",
+  });
+}

@@ -1,0 +1,154 @@
+import { readFileSync } from "node:fs";
+import type { Collection, Home } from "../home/types.ts";
+import { cutPassages } from "../notes/cut.ts";
+import { decodeNote } from "../notes/decode.ts";
+import { noteFacts } from "../notes/front-matter.ts";
+import { mediaLabel, mediaType } from "../notes/media.ts";
+import type { Cutting, NoteFacts, PassageDraft } from "../notes/types.ts";
+import { indexTokenString } from "../search/tokens.ts";
+import type { DocumentDraft, DocumentRow, PassageToStore } from "../store/types.ts";
+import { errorCode, reasonOf, type ScannedFile } from "./scan.ts";
+
+/** A larger file is no note: it is named and left out, so that memory stays bounded. */
+export const MAX_NOTE_BYTES = 32 * 1024 * 1024;
+
+/** What reading a file came to. */
+export type ReadDocument =
+  /** New or changed. */
+  | { kind: "draft"; draft: DocumentDraft; notice?: string }
+  /** The text that the index holds already. */
+  | { kind: "same" }
+  /** A blank file of a qmd home, which has no document. */
+  | { kind: "blank" }
+  /** Not a text, or too large: it has no document. */
+  | { kind: "unsuitable"; reason: string }
+  /** Could not be read this time; the index keeps what it has. `gone` when it vanished after the scan. */
+  | { kind: "failed"; reason: string; gone: boolean };
+
+/** The context in which a file is read. `known` is its document in the index; `recut` cuts it even if its text is the same. */
+export type ReadContext = { home: Home; collection: Collection; known: DocumentRow | undefined; recut: boolean };
+
+/** Reads, decodes and hashes a file, and if its text is new to the index cuts it and makes its index tokens. */
+export async function readDocument(file: ScannedFile, context: ReadContext): Promise<ReadDocument> {
+  if (file.kind === "text" && file.size > MAX_NOTE_BYTES) {
+    return { kind: "unsuitable", reason: `it is larger than ${MAX_NOTE_BYTES / 1024 / 1024} MB` };
+  }
+  let bytes: Uint8Array;
+  try {
+    bytes = readFileSync(`${context.collection.root}/${file.path}`);
+  } catch (error) {
+    return { kind: "failed", reason: reasonOf(error), gone: errorCode(error) === "ENOENT" };
+  }
+  return file.kind === "media" ? mediaDocument(bytes, file, context) : textDocument(bytes, file, context);
+}
+
+async function textDocument(bytes: Uint8Array, file: ScannedFile, context: ReadContext): Promise<ReadDocument> {
+  const { home, collection, known, recut } = context;
+  const decoded = decodeNote(bytes);
+  if (decoded.text === null) return { kind: "unsuitable", reason: "it is not a text file" };
+  const source = await sourceOf(decoded.text, file.path, collection);
+  const { text } = source;
+  if (home.kind === "qmd" && text.trim() === "") return { kind: "blank" };
+  const hash = sha256(text);
+  if (known?.hash === hash && !recut) return { kind: "same" };
+  const { title, date, tags } = await source.facts();
+  const facts: PassageFacts = {
+    nameTokens: indexTokenString(`${title} ${file.path}`),
+    lineOf: source.lineOf,
+    keyOf: home.kind === "qmd" ? (_, seq) => `${hash}_${seq}` : (textHash) => `${textHash}_0`,
+  };
+  const passages = cutPassages(text, cuttingOf(home, collection, file.path)).map((passage) => toStore(passage, facts));
+  const draft = draftOf(file, collection, { title, hash, text, date: date ?? null, tags, passages });
+  return decoded.replaced
+    ? { kind: "draft", draft, notice: "some of its bytes are not UTF-8 and were replaced" }
+    : { kind: "draft", draft };
+}
+
+/** What is indexed of a file: its text, or of a transcript what was said, whose lines stand elsewhere in the file. */
+type Source = { text: string; facts: () => Promise<NoteFacts>; lineOf: (line: number) => number };
+
+async function sourceOf(text: string, path: string, { source }: Collection): Promise<Source> {
+  if (source !== "sessions") return { text, facts: () => noteFacts(text, path), lineOf: (line) => line };
+  const { renderTranscript, sessionIdOf } = await import("../notes/transcript.ts");
+  const transcript = renderTranscript(text);
+  const last = transcript.lastActivityMs;
+  const date = last === null ? {} : { date: new Date(last).toISOString().slice(0, 10) };
+  return {
+    text: transcript.text,
+    facts: async () => ({ title: sessionIdOf(path.slice(path.lastIndexOf("/") + 1)), tags: [], ...date }),
+    lineOf: (line) => transcript.sourceLines[line - 1] ?? line,
+  };
+}
+
+/** How a document is cut: the curated root files of an agent's workspace per entry. */
+function cuttingOf(home: Home, { pathPrefix }: Collection, path: string): Cutting {
+  const { cutting } = home;
+  const isCurated = pathPrefix === "" && (path === "MEMORY.md" || path === "USER.md");
+  return home.kind === "agent" && cutting.kind === "lines" && isCurated ? { ...cutting, kind: "entries" } : cutting;
+}
+
+type PassageFacts = {
+  nameTokens: string;
+  lineOf: (line: number) => number;
+  keyOf: (textHash: string, seq: number) => string;
+};
+
+function toStore(passage: PassageDraft, { nameTokens, lineOf, keyOf }: PassageFacts): PassageToStore {
+  const textHash = sha256(passage.hashedText ?? passage.text);
+  return {
+    ...passage,
+    startLine: lineOf(passage.startLine),
+    endLine: lineOf(passage.endLine),
+    tokens: indexTokenString(passage.text),
+    nameTokens,
+    textHash,
+    vectorKey: keyOf(textHash, passage.seq),
+  };
+}
+
+/** A picture or sound: one passage that names it; its hash covers the label and the data. */
+function mediaDocument(data: Uint8Array, file: ScannedFile, { collection, known, recut }: ReadContext): ReadDocument {
+  const mimeType = mediaType(data);
+  if (mimeType === null) return { kind: "unsuitable", reason: "it is neither an image nor a sound" };
+  const path = `${collection.pathPrefix}${file.path}`;
+  const text = mediaLabel(mimeType, path);
+  const hash = mediaHash(path, mimeType, data);
+  if (known?.hash === hash && !recut) return { kind: "same" };
+  const name = file.path.slice(file.path.lastIndexOf("/") + 1);
+  const passage: PassageToStore = {
+    seq: 0,
+    startLine: 1,
+    endLine: 1,
+    pos: 0,
+    length: text.length,
+    text,
+    tokens: indexTokenString(text),
+    nameTokens: indexTokenString(file.path),
+    textHash: hash,
+    vectorKey: `${hash}_0`,
+  };
+  return {
+    kind: "draft",
+    draft: draftOf(file, collection, { title: name, hash, text, date: null, tags: [], passages: [passage] }),
+  };
+}
+
+/** Hash of a picture's or sound's document: of its path, label, type and content. */
+export function mediaHash(path: string, mimeType: string, data: Uint8Array): string {
+  return sha256(JSON.stringify({ path, contentText: mediaLabel(mimeType, path), mimeType, dataHash: sha256(data) }));
+}
+
+type Content = Pick<DocumentDraft, "title" | "hash" | "text" | "date" | "tags" | "passages">;
+
+function draftOf(
+  { path, size, mtimeMs, birthtimeMs }: ScannedFile,
+  collection: Collection,
+  content: Content,
+): DocumentDraft {
+  return { collection: collection.name, path, size, mtimeMs, birthtimeMs, ...content };
+}
+
+/** SHA-256 in hex; of a string its UTF-8 form. */
+export function sha256(data: string | Uint8Array): string {
+  return new Bun.CryptoHasher("sha256").update(data).digest("hex");
+}

@@ -1,0 +1,44 @@
+import { MemqError } from "../errors.ts";
+import type { Skipped } from "./scan.ts";
+
+export type SyncPhase = "scan" | "read" | "write" | "embed";
+
+/** How far a phase is; `read` and `write` count files, `embed` texts. */
+export type SyncProgress = { phase: SyncPhase; done: number; total: number };
+
+/** What a sync did to one collection, in files. */
+export type CollectionReport = {
+  name: string;
+  files: number;
+  added: number;
+  changed: number;
+  unchanged: number;
+  removed: number;
+};
+
+/** What came of embedding: `off` (no provider wanted), `complete`, `pending` (a batch job runs on), `failed` (see `reason`). */
+export type EmbeddingOutcome = { state: "off" | "complete" | "pending" | "failed"; reason?: string };
+
+export type SyncReport = {
+  /** Files that are indexed now, blank ones too. */
+  files: number;
+  /** Passages in the index. */
+  passages: number;
+  added: number;
+  changed: number;
+  removed: number;
+  /** Texts sent to a provider; what the cache knew is not among them. */
+  embedded: number;
+  ms: number;
+  collections: CollectionReport[];
+  /** Files and folders that could not be indexed. */
+  skipped: Skipped[];
+  /** Sentences for people. */
+  warnings: string[];
+  embedding: EmbeddingOutcome;
+};
+
+/** The error of a sync that its caller ended. */
+export function syncCancelled(): MemqError {
+  return new MemqError("SYNC_CANCELLED", "The sync was cancelled; what it wrote so far stays.");
+}

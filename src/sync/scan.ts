@@ -1,0 +1,219 @@
+import { type Dirent, lstatSync, readdirSync, realpathSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { messageOf } from "../errors.ts";
+import type { Collection } from "../home/types.ts";
+import { type PathRules, pathRules } from "./patterns.ts";
+
+/** A file that belongs to a collection. Times are milliseconds since 1970, fractional. */
+export type ScannedFile = {
+  /** Relative to the collection's root, as the file system spells it, `/` between parts. */
+  path: string;
+  kind: "text" | "media";
+  size: number;
+  mtimeMs: number;
+  /** When content or attributes last changed; unlike `mtimeMs`, no program can set it. */
+  ctimeMs: number;
+  birthtimeMs: number;
+};
+
+/** Something that was left out, and why, in words that can follow "skipped". */
+export type Skipped = { path: string; reason: string };
+
+export type CollectionScan = {
+  collection: Collection;
+  /** When the scan began, in milliseconds since 1970. */
+  startedAt: number;
+  /** In the order of their paths. */
+  files: ScannedFile[];
+  skipped: Skipped[];
+  /** Folders and files that could not be read ("" is the root): what the index holds of them must not be taken for gone. */
+  unreadable: string[];
+  /** Why the root itself was not scanned. */
+  rootProblem?: string;
+};
+
+type Walk = {
+  collection: Collection;
+  rules: PathRules;
+  realRoot: string;
+  scan: CollectionScan;
+  /** Real paths of the folders around the current one, to end loops of links. */
+  around: string[];
+  /** Real paths of folders entered through a link: each is entered once. */
+  linked: Set<string>;
+};
+
+/**
+ * Lists the files of a collection with their sizes and times. A file or folder that can't be read is left out and named; links are
+ * followed only where the collection says so, and only to places inside its root.
+ */
+export function scanCollection(collection: Collection): CollectionScan {
+  const scan: CollectionScan = { collection, startedAt: Date.now(), files: [], skipped: [], unreadable: [] };
+  const realRoot = rootOf(collection, scan);
+  if (realRoot === null) return scan;
+  const walk: Walk = {
+    collection,
+    rules: pathRules(collection),
+    realRoot,
+    scan,
+    around: [realRoot],
+    linked: new Set(),
+  };
+  scanFolder(walk, "");
+  scan.files.sort((a, b) => (a.path < b.path ? -1 : 1));
+  return scan;
+}
+
+/**
+ * Scans all collections. A file that several collections of an agent's home reach is kept in the first only; collections of a qmd
+ * home may share files.
+ */
+export function scanCollections(
+  collections: readonly Collection[],
+  options: { shareFiles: boolean },
+): CollectionScan[] {
+  const scans = collections.map(scanCollection);
+  if (options.shareFiles || scans.length < 2) return scans;
+  const seen = new Set<string>();
+  for (const scan of scans) {
+    const realRoot = realPathOf(scan.collection.root);
+    if (realRoot === null) continue;
+    scan.files = scan.files.filter(({ path }) => {
+      const real = join(realRoot, path);
+      if (seen.has(real)) return false;
+      seen.add(real);
+      return true;
+    });
+  }
+  return scans;
+}
+
+function rootOf(collection: Collection, scan: CollectionScan): string | null {
+  try {
+    const { root, followLinks, pathPrefix } = collection;
+    // An agent's extra path must be the folder itself; only the workspace, whose prefix is empty, may be reached through a link.
+    if (!followLinks && pathPrefix !== "" && lstatSync(root).isSymbolicLink()) {
+      scan.rootProblem = "it is a symbolic link";
+      return null;
+    }
+    return realpathSync(root);
+  } catch (error) {
+    scan.unreadable.push("");
+    scan.rootProblem = reasonOf(error);
+    return null;
+  }
+}
+
+function scanFolder(walk: Walk, folder: string): void {
+  const { collection, rules, scan } = walk;
+  const absolute = folder === "" ? collection.root : `${collection.root}/${folder}`;
+  let entries: Dirent[];
+  try {
+    entries = readdirSync(absolute, { withFileTypes: true });
+  } catch (error) {
+    scan.unreadable.push(folder);
+    if (folder === "") scan.rootProblem = reasonOf(error);
+    else scan.skipped.push({ path: absolute, reason: reasonOf(error) });
+    return;
+  }
+  for (const entry of entries) {
+    const { name } = entry;
+    const path = folder === "" ? name : `${folder}/${name}`;
+    if (entry.isSymbolicLink()) scanLink(walk, path, name);
+    else if (entry.isDirectory()) {
+      if (rules.entersFolder(path, name)) enter(walk, path, null);
+    } else if (entry.isFile()) addFile(walk, path, name);
+    // Some network and FUSE file systems don't say what an entry is.
+    else if (isUntyped(entry)) scanUntyped(walk, path, name);
+  }
+}
+
+function isUntyped(entry: Dirent): boolean {
+  return !entry.isFIFO() && !entry.isSocket() && !entry.isBlockDevice() && !entry.isCharacterDevice();
+}
+
+function scanUntyped(walk: Walk, path: string, name: string): void {
+  const stat = lstatSync(`${walk.collection.root}/${path}`, { throwIfNoEntry: false });
+  if (stat?.isSymbolicLink()) scanLink(walk, path, name);
+  else if (stat?.isDirectory() && walk.rules.entersFolder(path, name)) enter(walk, path, null);
+  else if (stat?.isFile()) addFile(walk, path, name);
+}
+
+function addFile(walk: Walk, path: string, name: string): void {
+  const kind = walk.rules.fileKind(path, name);
+  if (kind === null) return;
+  const absolute = `${walk.collection.root}/${path}`;
+  try {
+    const { size, mtimeMs, ctimeMs, birthtimeMs } = statSync(absolute);
+    const limit = walk.collection.media?.maxFileBytes ?? Infinity;
+    if (kind === "media" && size > limit)
+      walk.scan.skipped.push({ path: absolute, reason: `it is larger than ${limit} bytes` });
+    else walk.scan.files.push({ path, kind, size, mtimeMs, ctimeMs, birthtimeMs });
+  } catch (error) {
+    if (errorCode(error) !== "ENOENT") walk.scan.unreadable.push(path);
+    walk.scan.skipped.push({ path: absolute, reason: reasonOf(error) });
+  }
+}
+
+function scanLink(walk: Walk, path: string, name: string): void {
+  const { collection, rules, scan } = walk;
+  if (!collection.followLinks) return;
+  const wantedFile = rules.fileKind(path, name) !== null;
+  const wantedFolder = rules.entersFolder(path, name);
+  if (!wantedFile && !wantedFolder) return;
+  const absolute = `${collection.root}/${path}`;
+  try {
+    const target = realpathSync(absolute);
+    const isFolder = statSync(target).isDirectory();
+    if (isFolder ? !wantedFolder : !wantedFile) return;
+    if (!isInside(target, walk.realRoot))
+      scan.skipped.push({ path: absolute, reason: "it leads outside the collection" });
+    else if (!isFolder) addFile(walk, path, name);
+    else if (!walk.around.includes(target) && !walk.linked.has(target)) {
+      walk.linked.add(target);
+      enter(walk, path, target);
+    }
+  } catch (error) {
+    scan.skipped.push({ path: absolute, reason: reasonOf(error) });
+  }
+}
+
+function enter(walk: Walk, path: string, realPath: string | null): void {
+  const parent = walk.around.at(-1) ?? walk.realRoot;
+  walk.around.push(realPath ?? `${parent}/${path.slice(path.lastIndexOf("/") + 1)}`);
+  scanFolder(walk, path);
+  walk.around.pop();
+}
+
+function isInside(path: string, folder: string): boolean {
+  return path === folder || path.startsWith(folder.endsWith("/") ? folder : `${folder}/`);
+}
+
+function realPathOf(path: string): string | null {
+  try {
+    return realpathSync(path);
+  } catch {
+    return null;
+  }
+}
+
+const REASONS: Record<string, string> = {
+  EACCES: "permission denied",
+  EPERM: "permission denied",
+  ENOENT: "it does not exist",
+  ENOTDIR: "it is not a folder",
+  ELOOP: "its links go in a circle",
+  EIO: "the disk reports an error",
+  EAGAIN: "it is not available at the moment",
+};
+
+/** Why the file system refused, in words, with its code. */
+export function reasonOf(error: unknown): string {
+  const code = errorCode(error);
+  return code === null ? messageOf(error) : `${REASONS[code] ?? "it can't be read"} (${code})`;
+}
+
+/** `ENOENT`, `EACCES`, …; null for an error that the file system did not make. */
+export function errorCode(error: unknown): string | null {
+  return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : null;
+}

@@ -1,0 +1,183 @@
+import { cuttingName } from "../embed/identity.ts";
+import type { Home } from "../home/types.ts";
+import { documentsOf, removeDocuments, touchDocument, writeDocuments } from "../store/documents.ts";
+import { inTransaction } from "../store/open.ts";
+import { readMeta, writeMeta } from "../store/meta.ts";
+import type { DocumentDraft, DocumentRow, Index } from "../store/types.ts";
+import { readDocument } from "./read-document.ts";
+import { type CollectionReport, syncCancelled, type SyncProgress } from "./report.ts";
+import type { CollectionScan, ScannedFile, Skipped } from "./scan.ts";
+
+/** Raised when tokens or cutting change in a way that existing indexes must follow. */
+const INDEX_FORMAT = 1;
+/** One write transaction: short enough for others, long enough to be quick. */
+const BATCH_DOCUMENTS = 200;
+const BATCH_CHARACTERS = 2_000_000;
+/** Files between two looks at whether the sync is cancelled. */
+const CHECK_EVERY = 1000;
+
+export type CollectionRun = {
+  home: Home;
+  index: Index;
+  force: boolean;
+  signal: AbortSignal;
+  onProgress: (progress: SyncProgress) => void;
+  skipped: Skipped[];
+};
+
+/** How a collection was synced last, as `memq_meta` keeps it. */
+type LastSync = { at: number; root: string; cut: string };
+
+/**
+ * Brings one collection's documents up to date. Only files whose size or time differ are read; a batch of documents is one
+ * transaction, so a kill at any moment loses at most the batch. What could not be read keeps its place in the index.
+ */
+export async function syncCollection(scan: CollectionScan, run: CollectionRun): Promise<CollectionReport> {
+  const { home, index } = run;
+  const { collection, files } = scan;
+  const state: LastSync = {
+    at: scan.startedAt,
+    root: collection.root,
+    cut: `${INDEX_FORMAT}:${cuttingName(home.cutting)}`,
+  };
+  const last = lastSync(index, collection.name);
+  const trusted = last?.root === state.root ? last.at : -Infinity;
+  const recut = run.force || last?.cut !== state.cut;
+  const known = new Map(documentsOf(index, collection.name).map((document) => [document.path, document]));
+  const report: CollectionReport = { name: collection.name, files: 0, added: 0, changed: 0, unchanged: 0, removed: 0 };
+  const gone = new Map(known);
+  const batch = createBatch(index, run);
+
+  let done = 0;
+  for (const file of files) {
+    const document = known.get(file.path);
+    gone.delete(file.path);
+    if (document !== undefined && !recut && isUnchanged(file, document, trusted)) {
+      report.files += 1;
+      report.unchanged += 1;
+    } else {
+      const kept = await takeFile(file, document, { scan, run, recut, batch, report });
+      if (!kept && document !== undefined) gone.set(file.path, document);
+    }
+    done += 1;
+    if (batch.isFull() || done % CHECK_EVERY === 0 || done === files.length) {
+      run.onProgress({ phase: "read", done, total: files.length });
+      await batch.write();
+    }
+  }
+
+  const removable = [...gone.values()].filter(({ path }) => !scan.unreadable.some((place) => isAtOrUnder(path, place)));
+  removeDocuments(
+    index,
+    removable.map(({ id }) => id),
+  );
+  report.removed = removable.length;
+  if (scan.unreadable.length === 0) writeMeta(index, metaKey(collection.name), JSON.stringify(state));
+  return report;
+}
+
+type TakeContext = {
+  scan: CollectionScan;
+  run: CollectionRun;
+  recut: boolean;
+  batch: Batch;
+  report: CollectionReport;
+};
+
+/** Reads a file and queues what has to be written; false when it has no document any more. */
+async function takeFile(file: ScannedFile, known: DocumentRow | undefined, context: TakeContext): Promise<boolean> {
+  const { scan, run, recut, batch, report } = context;
+  const { collection } = scan;
+  const read = await readDocument(file, { home: run.home, collection, known, recut });
+  const skip = (reason: string): void => void run.skipped.push({ path: `${collection.root}/${file.path}`, reason });
+  if (read.kind === "failed") {
+    skip(read.reason);
+    return !read.gone;
+  }
+  if (read.kind === "unsuitable") {
+    skip(read.reason);
+    return false;
+  }
+  if (read.kind === "blank") return false;
+  report.files += 1;
+  if (read.kind === "same") {
+    report.unchanged += 1;
+    if (known !== undefined && (known.mtimeMs !== file.mtimeMs || known.size !== file.size))
+      batch.touch(known.id, file);
+    return true;
+  }
+  if (known === undefined) report.added += 1;
+  else if (known.hash === read.draft.hash) report.unchanged += 1;
+  else report.changed += 1;
+  if (read.notice !== undefined) skip(read.notice);
+  batch.add(read.draft);
+  return true;
+}
+
+/**
+ * Whether size and time vouch for a file. A file that changed within the clock's grain of the last sync may have changed once more
+ * without showing it; the change time tells that even when a program set the modification time back.
+ */
+function isUnchanged(file: ScannedFile, document: DocumentRow, lastSyncAt: number): boolean {
+  const changedAt = Math.max(file.mtimeMs, file.ctimeMs);
+  // File systems with whole seconds (some have two) against those with finer clocks, which tick every few milliseconds.
+  const grain = changedAt % 1000 === 0 ? 2000 : 100;
+  return file.size === document.size && file.mtimeMs === document.mtimeMs && changedAt < lastSyncAt - grain;
+}
+
+function isAtOrUnder(path: string, place: string): boolean {
+  return place === "" || path === place || path.startsWith(`${place}/`);
+}
+
+type Batch = {
+  add(draft: DocumentDraft): void;
+  touch(id: number, file: ScannedFile): void;
+  isFull(): boolean;
+  write(): Promise<void>;
+};
+
+function createBatch(index: Index, { signal, onProgress }: CollectionRun): Batch {
+  let drafts: DocumentDraft[] = [];
+  let touched: { id: number; file: ScannedFile }[] = [];
+  let characters = 0;
+  let written = 0;
+  return {
+    add(draft) {
+      drafts.push(draft);
+      characters += draft.text.length;
+    },
+    touch: (id, file) => void touched.push({ id, file }),
+    isFull: () => drafts.length >= BATCH_DOCUMENTS || characters >= BATCH_CHARACTERS,
+    async write() {
+      if (drafts.length + touched.length > 0) {
+        inTransaction(index, () => {
+          for (const { id, file } of touched) touchDocument(index, id, file);
+          writeDocuments(index, drafts);
+        });
+        written += drafts.length;
+        onProgress({ phase: "write", done: written, total: written });
+        drafts = [];
+        touched = [];
+        characters = 0;
+      }
+      await breathe(signal);
+    },
+  };
+}
+
+/** Lets messages in, then ends the work if one of them cancelled it. */
+export async function breathe(signal: AbortSignal): Promise<void> {
+  await new Promise((resolve) => void setImmediate(resolve));
+  if (signal.aborted) throw syncCancelled();
+}
+
+function metaKey(collection: string): string {
+  return `sync:${collection}`;
+}
+
+function lastSync(index: Index, collection: string): LastSync | null {
+  const stored = readMeta(index, metaKey(collection));
+  if (stored === null) return null;
+  const { at, root, cut }: Partial<LastSync> = JSON.parse(stored);
+  return typeof at === "number" && typeof root === "string" && typeof cut === "string" ? { at, root, cut } : null;
+}

@@ -1,0 +1,115 @@
+import type { EmbeddingProvider } from "../embed/types.ts";
+import type { Home } from "../home/types.ts";
+import { documentCounts, documentsOf, removeDocuments } from "../store/documents.ts";
+import { withWriterLock } from "../store/lock.ts";
+import { openIndex } from "../store/open.ts";
+import { passageCounts } from "../store/passages.ts";
+import type { Index } from "../store/types.ts";
+import { embedMissing } from "./embed-missing.ts";
+import { type CollectionReport, syncCancelled, type SyncProgress, type SyncReport } from "./report.ts";
+import { scanCollections, type CollectionScan } from "./scan.ts";
+import { breathe, syncCollection, type CollectionRun } from "./sync-collection.ts";
+
+export type SyncOptions = {
+  /** Reads and cuts every file again; embeddings are reused. */
+  force?: boolean;
+  /** Names of the collections to sync; all when absent. */
+  collections?: readonly string[];
+  /** Whether passages without a vector are embedded; on unless false. */
+  embed?: boolean;
+  onProgress?: (progress: SyncProgress) => void;
+  signal?: AbortSignal;
+  /** In place of the one that the home's settings lead to; it stays open. */
+  provider?: EmbeddingProvider;
+};
+
+const NEVER = new AbortController().signal;
+
+/**
+ * Brings a home's index up to date with its files: scans, reads and cuts what changed, removes what is gone, embeds what has no
+ * vector. Runs under the writer lock; a second writer waits for it. Cancelling or killing it keeps what was written, and the next
+ * sync goes on from there. A provider that fails is reported in `embedding`; it does not undo the rest.
+ *
+ * Throws `MemqError`: `SYNC_CANCELLED`, or what opening or locking the index throws.
+ */
+export async function syncIndex(home: Home, options: SyncOptions = {}): Promise<SyncReport> {
+  const { signal } = options;
+  try {
+    return await withWriterLock(
+      home.indexPath,
+      () => syncLockedIndex(home, options),
+      signal === undefined ? {} : { signal },
+    );
+  } catch (error) {
+    throw signal?.aborted ? syncCancelled() : error;
+  }
+}
+
+/** `syncIndex` for a caller that holds the writer lock. */
+export async function syncLockedIndex(home: Home, options: SyncOptions): Promise<SyncReport> {
+  const index = openIndex(home.indexPath, { mode: "write" });
+  try {
+    return await syncOpenIndex(index, home, options);
+  } finally {
+    index.close();
+  }
+}
+
+async function syncOpenIndex(index: Index, home: Home, options: SyncOptions): Promise<SyncReport> {
+  const started = performance.now();
+  const { signal = NEVER, onProgress = () => {} } = options;
+  const wanted = home.collections.filter(({ name }) => options.collections?.includes(name) ?? true);
+  const run: CollectionRun = { home, index, signal, onProgress, force: options.force ?? false, skipped: [] };
+  const warnings = [...index.warnings];
+
+  onProgress({ phase: "scan", done: 0, total: wanted.length });
+  const scans = scanCollections(wanted, { shareFiles: home.kind === "qmd" });
+  onProgress({ phase: "scan", done: wanted.length, total: wanted.length });
+  await breathe(signal);
+
+  const collections: CollectionReport[] = [];
+  for (const scan of scans) {
+    run.skipped.push(...scan.skipped);
+    if (scan.rootProblem !== undefined) warnings.push(rootWarning(scan));
+    collections.push(await syncCollection(scan, run));
+  }
+  let removed = 0;
+  // A qmd home keeps the documents of a removed collection until `cleanup`.
+  if (home.kind === "agent" && options.collections === undefined) removed = removeOtherCollections(index, home);
+  const embedding = await embedMissing({
+    ...run,
+    embed: options.embed ?? true,
+    ...(options.provider ? { provider: options.provider } : {}),
+  });
+  warnings.push(...embedding.warnings);
+
+  const sum = (key: "files" | "added" | "changed" | "removed"): number =>
+    collections.reduce((total, report) => total + report[key], 0);
+  return {
+    files: sum("files"),
+    passages: [...passageCounts(index).values()].reduce((total, count) => total + count, 0),
+    added: sum("added"),
+    changed: sum("changed"),
+    removed: removed + sum("removed"),
+    embedded: embedding.embedded,
+    ms: Math.round(performance.now() - started),
+    collections,
+    skipped: run.skipped,
+    warnings,
+    embedding: embedding.outcome,
+  };
+}
+
+function rootWarning({ collection, rootProblem, unreadable }: CollectionScan): string {
+  const kept = unreadable.length > 0 ? " What the index holds of it stays." : "";
+  return `The folder ${collection.root} of "${collection.name}" was not read: ${rootProblem}.${kept}`;
+}
+
+/** Removes the documents of collections that an agent's configuration no longer names. */
+function removeOtherCollections(index: Index, home: Home): number {
+  const names = new Set(home.collections.map(({ name }) => name));
+  const others = documentCounts(index).filter(({ collection }) => !names.has(collection));
+  const ids = others.flatMap(({ collection }) => documentsOf(index, collection).map(({ id }) => id));
+  removeDocuments(index, ids);
+  return ids.length;
+}

@@ -1,0 +1,203 @@
+import { type FSWatcher, readdirSync, statSync, watch } from "node:fs";
+import { basename } from "node:path";
+import { messageOf } from "../errors.ts";
+import type { Collection } from "../home/types.ts";
+import { pathRules, type PathRules } from "./patterns.ts";
+import { errorCode } from "./scan.ts";
+
+/** More folders than this are not watched: the system's watches are shared by everything a person runs. */
+const MAX_FOLDERS = 8000;
+/** A note that is written to without a pause is still taken after this many quiet times. */
+const MAX_QUIET_TIMES = 4;
+
+/** Changed files: collection name → paths relative to its root. A path may be a folder that came or went. */
+export type Changes = Map<string, Set<string>>;
+
+export type WatchOptions = {
+  /** Milliseconds without a further change before `onChange`. */
+  debounceMs: number;
+  onChange: (changes: Changes) => void;
+  /** Called once, when watching is not possible (any more), with a sentence for people; nothing is watched from then on. */
+  onFailure: (warning: string) => void;
+  /** Stands in for the system's watching. */
+  watchFolder?: typeof watch;
+};
+
+export type Watcher = {
+  readonly active: boolean;
+  /** Takes in folders that came and went unseen: a root that was missing before. */
+  refresh(): void;
+  close(): void;
+};
+
+/**
+ * Watches the folders of collections for changes of files that belong to them. Folders of tools and ignored ones are not watched, and
+ * a change of any other file goes unnoticed. The watches hold no process alive.
+ */
+export function watchCollections(collections: readonly Collection[], options: WatchOptions): Watcher {
+  const { debounceMs, onChange, onFailure } = options;
+  let changes: Changes = new Map();
+  let firstChangeAt = 0;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let active = true;
+  let foldersChanged = false;
+
+  const fire = (): void => {
+    const fired = changes;
+    changes = new Map();
+    if (foldersChanged) refresh();
+    if (active) onChange(fired);
+  };
+  const changed = (collection: string, path: string, isFolder: boolean): void => {
+    if (changes.size === 0) firstChangeAt = Date.now();
+    changes.set(collection, (changes.get(collection) ?? new Set()).add(path));
+    foldersChanged ||= isFolder;
+    const patience = firstChangeAt + MAX_QUIET_TIMES * debounceMs - Date.now();
+    clearTimeout(timer);
+    timer = setTimeout(fire, Math.max(0, Math.min(debounceMs, patience)));
+    timer.unref();
+  };
+  const close = (): void => {
+    active = false;
+    clearTimeout(timer);
+    for (const tree of trees) tree.close();
+  };
+  const fail = (error: unknown): void => {
+    if (!active) return;
+    close();
+    onFailure(`Changes of notes are not watched: ${failureReason(error)}. They are looked for at each search instead.`);
+  };
+  const refresh = (): void => {
+    foldersChanged = false;
+    try {
+      let left = MAX_FOLDERS;
+      for (const tree of trees) if (active) left -= tree.refresh(left);
+    } catch (error) {
+      fail(error);
+    }
+  };
+  const trees = collections.map((collection) =>
+    watchTree(collection, { changed, fail, watchFolder: options.watchFolder ?? watch }),
+  );
+  refresh();
+  return {
+    get active() {
+      return active;
+    },
+    refresh: () => active && refresh(),
+    close,
+  };
+}
+
+class TooManyFolders extends Error {
+  override readonly name = "TooManyFolders";
+}
+
+function failureReason(error: unknown): string {
+  const code = errorCode(error);
+  if (error instanceof TooManyFolders) return `there are more than ${MAX_FOLDERS} folders`;
+  if (code === "ENOSPC") return "the system has no watches left (see fs.inotify.max_user_watches)";
+  if (code === "EMFILE" || code === "ENFILE") return "the system has no watches or open files left";
+  return messageOf(error);
+}
+
+type TreeContext = {
+  changed: (collection: string, path: string, isFolder: boolean) => void;
+  fail: (error: unknown) => void;
+  watchFolder: typeof watch;
+};
+
+type Tree = { refresh(limit: number): number; close(): void };
+
+/** One watch per folder of a collection: unlike a recursive one, it leaves out what is ignored. */
+function watchTree(collection: Collection, { changed, fail, watchFolder }: TreeContext): Tree {
+  const rules = pathRules(collection);
+  const watchers = new Map<string, FSWatcher>();
+  let rootInode = 0;
+
+  const drop = (folder: string): void => {
+    for (const [path, watcher] of watchers) {
+      if (folder !== "" && path !== folder && !path.startsWith(`${folder}/`)) continue;
+      watcher.close();
+      watchers.delete(path);
+    }
+  };
+  const onEvent = (folder: string, name: string | null | undefined): void => {
+    // Without a name, or under its own, a folder speaks of itself: it was moved or deleted.
+    if (name === null || name === undefined || (folder === "" && name === basename(collection.root))) {
+      return changed(collection.name, folder, true);
+    }
+    const path = folder === "" ? name : `${folder}/${name}`;
+    if (watchers.has(path)) {
+      if (isFolder(`${collection.root}/${path}`)) return;
+      drop(path);
+      changed(collection.name, path, true);
+    } else if (rules.fileKind(path, name) !== null) changed(collection.name, path, false);
+    else if (rules.entersFolder(path, name) && isFolder(`${collection.root}/${path}`))
+      changed(collection.name, path, true);
+  };
+  const add = (folder: string): void => {
+    const absolute = folder === "" ? collection.root : `${collection.root}/${folder}`;
+    const watcher = watchFolder(absolute, { persistent: false }, (_, name) => onEvent(folder, name));
+    // A folder that vanishes ends its watch; its parent tells of that.
+    watcher.on("error", (error) => (isGone(error) ? drop(folder) : fail(error)));
+    watchers.set(folder, watcher);
+  };
+
+  return {
+    refresh(limit) {
+      const inode = inodeOf(collection.root);
+      if (inode !== rootInode) drop("");
+      rootInode = inode;
+      const folders = inode === 0 ? [] : foldersOf(collection.root, rules, limit);
+      const wanted = new Set(folders);
+      for (const path of watchers.keys()) if (!wanted.has(path)) drop(path);
+      for (const folder of folders) if (!watchers.has(folder)) addUnlessGone(add, folder);
+      return folders.length;
+    },
+    close: () => drop(""),
+  };
+}
+
+function addUnlessGone(add: (folder: string) => void, folder: string): void {
+  try {
+    add(folder);
+  } catch (error) {
+    if (!isGone(error)) throw error;
+  }
+}
+
+/** The folders of a tree that can hold files of the collection, the root ("") first. Unreadable ones are left out. */
+function foldersOf(root: string, rules: PathRules, limit: number): string[] {
+  const folders = [""];
+  for (const folder of folders) {
+    for (const name of folderNames(folder === "" ? root : `${root}/${folder}`)) {
+      const path = folder === "" ? name : `${folder}/${name}`;
+      if (rules.entersFolder(path, name)) folders.push(path);
+    }
+    if (folders.length > limit) throw new TooManyFolders();
+  }
+  return folders;
+}
+
+function folderNames(folder: string): string[] {
+  try {
+    const entries = readdirSync(folder, { withFileTypes: true });
+    return entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
+  } catch {
+    // The sync names what can't be read.
+    return [];
+  }
+}
+
+function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+}
+
+function inodeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.ino ?? 0;
+}
+
+function isGone(error: unknown): boolean {
+  return ["ENOENT", "ENOTDIR", "EACCES", "EPERM"].includes(errorCode(error) ?? "");
+}

@@ -1,0 +1,35 @@
+import { MemqError, messageOf } from "../errors.ts";
+import { vecExtensionPath } from "../llama/native.ts";
+import { setVecLoader } from "../store/vec-extension.ts";
+import type { FromWorker, ToWorker } from "./worker-messages.ts";
+import { syncLockedIndex } from "./sync.ts";
+
+// The whole Worker: one sync with a connection of its own, then it is ended from outside.
+declare const self: Worker;
+
+setVecLoader(vecExtensionPath);
+const cancelled = new AbortController();
+
+function send(message: FromWorker): void {
+  self.postMessage(message, []);
+}
+
+async function run(message: Extract<ToWorker, { type: "start" }>): Promise<void> {
+  try {
+    const report = await syncLockedIndex(message.home, {
+      ...message.options,
+      signal: cancelled.signal,
+      onProgress: (progress) => send({ type: "progress", progress }),
+    });
+    send({ type: "done", report });
+  } catch (error) {
+    const known = error instanceof MemqError ? error : new MemqError("SYNC_FAILED", messageOf(error));
+    const { code, message, hint, exitCode } = known;
+    send({ type: "failed", error: { code, message, exitCode, ...(hint === undefined ? {} : { hint }) } });
+  }
+}
+
+self.addEventListener("message", (event: MessageEvent<ToWorker>) => {
+  if (event.data.type === "cancel") cancelled.abort();
+  else void run(event.data);
+});

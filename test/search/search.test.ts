@@ -1,0 +1,282 @@
+import { afterAll, describe, expect, test } from "bun:test";
+import { rmSync, unlinkSync } from "node:fs";
+import { join } from "node:path";
+import type { EmbeddingProvider } from "../../src/embed/types.ts";
+import { MemqError } from "../../src/errors.ts";
+import type { JsonObject } from "../../src/home/json.ts";
+import type { Hit } from "../../src/search/types.ts";
+import { type TestHome, hashedWords, standIn, testHome } from "./homes.ts";
+
+const homes: TestHome[] = [];
+const opened = async (...home: Parameters<typeof testHome>): Promise<TestHome> => {
+  homes.push(await testHome(...home));
+  return homes.at(-1)!;
+};
+afterAll(() => homes.forEach((home) => home.close()));
+
+const pathsOf = (hits: Hit[]): string[] => hits.map((hit) => hit.path);
+const hybrid = (settings: JsonObject): { config: JsonObject } => ({
+  config: { agents: { defaults: { memorySearch: { query: { hybrid: settings } } } } },
+});
+
+/** A provider under which a text has the cosine with the query that stands beside a piece of it; the query itself is axis 0. */
+function cosines(query: string, table: Record<string, number>): EmbeddingProvider {
+  const pieces = Object.entries(table);
+  return standIn((text) => {
+    const vector = new Float32Array(pieces.length + 1);
+    const at = pieces.findIndex(([piece]) => text.includes(piece));
+    const cosine = text === query ? 1 : (pieces[at]?.[1] ?? 0);
+    vector[0] = cosine;
+    if (cosine < 1) vector[at + 1] = Math.sqrt(1 - cosine ** 2);
+    return vector;
+  });
+}
+
+describe("the documented examples", () => {
+  const router = {
+    "memory/2026-02-10.md": "Configured Omada router, set VLAN 10 for IoT devices",
+    "memory/2026-02-08.md": "Configured Omada router, moved IoT to VLAN 10",
+    "memory/2026-02-05.md": "Set up AdGuard DNS on 192.168.10.2",
+    "memory/network.md": "Router: Omada ER605, AdGuard: 192.168.10.2, VLAN 10: IoT",
+  };
+  const question = "home network setup";
+  const likeness = cosines(question, { "set VLAN 10": 0.92, "moved IoT": 0.89, ER605: 0.85, "AdGuard DNS": 0.78 });
+  const vectorsOnly = { enabled: false, temporalDecay: { enabled: false } };
+
+  test("router notes without diversity: the near duplicate comes second", async () => {
+    const home = await opened(router, { ...hybrid({ ...vectorsOnly, mmr: { enabled: false } }), provider: likeness });
+    const { hits, mode } = await home.ask(question, { limit: 3 });
+    expect(mode).toBe("vector");
+    expect(pathsOf(hits)).toEqual(["memory/2026-02-10.md", "memory/2026-02-08.md", "memory/network.md"]);
+    expect(hits.map((hit) => Number(hit.score.toFixed(4)))).toEqual([0.92, 0.89, 0.85]);
+  });
+
+  test("router notes with MMR, λ 0.7: three different pieces of information, scores unchanged", async () => {
+    const home = await opened(router, {
+      ...hybrid({ ...vectorsOnly, mmr: { enabled: true, lambda: 0.7 } }),
+      provider: likeness,
+    });
+    const { hits } = await home.ask(question, { limit: 3 });
+    expect(pathsOf(hits)).toEqual(["memory/2026-02-10.md", "memory/network.md", "memory/2026-02-05.md"]);
+    expect(hits.map((hit) => Number(hit.score.toFixed(4)))).toEqual([0.92, 0.85, 0.78]);
+  });
+
+  const schedule = {
+    "memory/2025-09-15.md": "Rod works Mon-Fri, standup at 10am, pairing at 2pm",
+    "memory/2026-02-10.md": "Rod has standup at 14:15, 1:1 with Zeb at 14:45",
+    "memory/2026-02-03.md": "Rod started new team, standup moved to 14:15",
+  };
+  const when = "what's Rod's work schedule?";
+  const meaning = cosines(when, { "Mon-Fri": 0.91, "1:1 with Zeb": 0.82, "new team": 0.8 });
+  const asOf = Date.parse("2026-02-10T00:00:00Z");
+
+  test("work schedule with decay enabled: what is stale falls to the bottom", async () => {
+    const settings = { enabled: false, temporalDecay: { enabled: true, halfLifeDays: 30 }, mmr: { enabled: false } };
+    const home = await opened(schedule, { ...hybrid(settings), provider: meaning });
+    const { hits } = await home.ask(when, { asOf, minScore: 0 });
+    expect(pathsOf(hits)).toEqual(["memory/2026-02-10.md", "memory/2026-02-03.md", "memory/2025-09-15.md"]);
+    expect(hits.map((hit) => Number(hit.score.toFixed(2)))).toEqual([0.82, 0.68, 0.03]);
+  });
+
+  test("work schedule without decay: the wording decides", async () => {
+    const settings = { enabled: false, temporalDecay: { enabled: false }, mmr: { enabled: false } };
+    const home = await opened(schedule, { ...hybrid(settings), provider: meaning });
+    const { hits } = await home.ask(when, { asOf, minScore: 0 });
+    expect(hits.map((hit) => Number(hit.score.toFixed(2)))).toEqual([0.91, 0.82, 0.8]);
+  });
+
+  test("the default nudge puts the newer of two like notes first", async () => {
+    const home = await opened({
+      "memory/2025-11-01.md": "The standup is at ten in the morning.",
+      "memory/2026-02-09.md": "The standup is at ten in the morning!",
+    });
+    const { hits } = await home.ask("when is the standup", { asOf });
+    expect(hits[0]?.path).toBe("memory/2026-02-09.md");
+    expect(hits[1]!.score).toBeGreaterThan(0.8 * hits[0]!.score);
+  });
+});
+
+describe("when the provider does not answer", () => {
+  const notes = { "memory/network.md": "Router: Omada ER605 with VLAN 10" };
+
+  test("a slow one costs only the vector leg", async () => {
+    const slow = standIn(hashedWords, { embedQuery: () => new Promise(() => {}) });
+    const home = await opened(notes, { provider: slow });
+    const started = Date.now();
+    const answer = await home.ask("omada router", { deadline: started + 100 });
+    expect(Date.now() - started).toBeLessThan(400);
+    expect(pathsOf(answer.hits)).toEqual(["memory/network.md"]);
+    expect(answer).toMatchObject({ mode: "keyword", degraded: ["vector"] });
+    expect(answer.notices.join(" ")).toContain("deadline");
+    expect(answer.providerFailure).toBeUndefined();
+    expect(answer.hits[0]?.vectorScore).toBeUndefined();
+  });
+
+  test("a failing one is named, for the caller to judge", async () => {
+    const refused = new MemqError("EMBED_UNAVAILABLE", "openai refused the key.");
+    const home = await opened(notes, { provider: standIn(hashedWords, { embedQuery: () => Promise.reject(refused) }) });
+    const answer = await home.ask("omada router");
+    expect(pathsOf(answer.hits)).toEqual(["memory/network.md"]);
+    expect(answer).toMatchObject({ mode: "keyword", degraded: ["vector"], providerFailure: refused });
+  });
+
+  test("a zero vector leaves the keyword hits, and is no fault", async () => {
+    const home = await opened(notes, {
+      provider: standIn(hashedWords, { embedQuery: async () => new Float32Array(256) }),
+    });
+    expect(await home.ask("omada router")).toMatchObject({
+      mode: "keyword",
+      degraded: [],
+      hits: [{ path: "memory/network.md" }],
+    });
+  });
+
+  test("embeddings of another model are not asked", async () => {
+    const home = await opened(notes, { provider: standIn(hashedWords) });
+    home.provider!.model = "another-model";
+    const answer = await home.ask("omada router");
+    expect(answer.degraded).toEqual(["vector"]);
+    expect(answer.notices.join(" ")).toContain("text-embedding-3-small");
+  });
+
+  test("without a provider nothing is missing", async () => {
+    const home = await opened(notes);
+    const answer = await home.ask("omada router");
+    expect(answer).toMatchObject({ mode: "keyword", degraded: [], notices: [] });
+    expect(answer.hits[0]?.score).toBeCloseTo(answer.hits[0]!.textScore!, 10);
+  });
+});
+
+describe("fresh answers", () => {
+  const notes = {
+    "memory/gone.md": "The hedgehog protocol is secret.",
+    "memory/kept.md": "The hedgehog protocol is public.",
+    "memory/edited.md": "# Animals\nThe hedgehog protocol is old.",
+  };
+
+  test("a file that is gone is left out and counted", async () => {
+    const home = await opened(notes);
+    unlinkSync(join(home.workspace, "memory/gone.md"));
+    const { hits, notices } = await home.ask("hedgehog protocol", { limit: 2 });
+    expect(pathsOf(hits).sort()).toEqual(["memory/edited.md", "memory/kept.md"]);
+    expect(notices.join(" ")).toContain("memory/gone.md");
+    const kept = await home.ask("hedgehog protocol", { keepGone: true });
+    expect(pathsOf(kept.hits)).toContain("memory/gone.md");
+  });
+
+  test("a changed file is shown as it is now, with its lines now", async () => {
+    const home = await opened(notes);
+    home.write({ "memory/edited.md": "# Animals\n\nFoxes.\n\nThe hedgehog protocol is new." });
+    const hit = (await home.ask("hedgehog protocol")).hits.find(({ path }) => path === "memory/edited.md");
+    expect(hit?.text).toContain("is new");
+    expect(hit?.endLine).toBe(5);
+  });
+
+  test("a changed file that no longer matches is left out and counted", async () => {
+    const home = await opened(notes);
+    home.write({ "memory/edited.md": "# Animals\nFoxes only." });
+    const { hits, notices } = await home.ask("hedgehog protocol");
+    expect(pathsOf(hits)).not.toContain("memory/edited.md");
+    expect(notices.join(" ")).toContain("memory/edited.md");
+  });
+
+  test("a whole folder that is gone answers nothing", async () => {
+    const home = await opened(notes);
+    rmSync(join(home.workspace, "memory"), { recursive: true });
+    const { hits, notices } = await home.ask("hedgehog protocol");
+    expect(hits).toEqual([]);
+    expect(notices[0]).toContain("3 files");
+  });
+});
+
+describe("what is asked for", () => {
+  const notes = {
+    "memory/2026-02-03.md": "---\ntags: [work]\n---\nThe router was moved.",
+    "memory/2026-02-10.md": "The router was replaced.",
+    "memory/router.md": "---\ntags: [work, home]\ndate: 2026-01-05\n---\nNotes about networks.",
+    "memory/projects/x.md": "# X\nA router is mentioned here as well, among many other things of little interest.",
+  };
+
+  test("an empty query, no collection and no place find nothing", async () => {
+    const home = await opened(notes);
+    for (const over of [{ query: "  " }, { collections: [] }, { limit: 0 }]) {
+      expect((await home.ask("router", over)).hits).toEqual([]);
+    }
+  });
+
+  test("periods and tags", async () => {
+    const home = await opened(notes);
+    const at = (day: string): number => new Date(`${day}T12:00:00`).getTime();
+    const inFebruary = await home.ask("router", { since: at("2026-02-01"), until: at("2026-02-28") });
+    expect(pathsOf(inFebruary.hits).sort()).toEqual(["memory/2026-02-03.md", "memory/2026-02-10.md"]);
+    const work = await home.ask("router", { tags: ["work"] });
+    expect(pathsOf(work.hits).sort()).toEqual(["memory/2026-02-03.md", "memory/router.md"]);
+    expect((await home.ask("router", { tags: ["nowhere"] })).hits).toEqual([]);
+  });
+
+  test("a file asked for by name comes first with score 1", async () => {
+    const home = await opened(notes);
+    for (const query of ["memory/router.md", "router.md", "router", "ROUTER"]) {
+      const [first] = (await home.ask(query)).hits;
+      expect([first?.path, first?.score]).toEqual(["memory/router.md", 1]);
+    }
+  });
+
+  test("a strict minimum is kept, a configured one lets keyword hits fill the places", async () => {
+    const home = await opened(notes);
+    expect((await home.ask("router", { minScore: 1.1 })).hits.length).toBe(1);
+    const profile = { ...home.home.search, minScore: 1.1 };
+    expect((await home.ask("router", { profile })).hits.length).toBe(4);
+  });
+
+  test("one row per document, its best passage", async () => {
+    const long = Array.from({ length: 120 }, (_, i) => `Line ${i} of the router manual says little.`).join("\n");
+    const home = await opened({ ...notes, "memory/manual.md": `${long}\nThe router router router resets with a pin.` });
+    const profile = { ...home.home.search, unit: "documents" as const, names: false };
+    const { hits } = await home.ask("router pin", { profile, limit: 10 });
+    expect(pathsOf(hits).filter((path) => path === "memory/manual.md").length).toBe(1);
+    expect(hits[0]?.text).toContain("resets with a pin");
+  });
+
+  test("the same question has the same answer", async () => {
+    const home = await opened(notes, { provider: standIn(hashedWords) });
+    const asOf = Date.now();
+    const first = await home.ask("router notes", { asOf });
+    for (let i = 0; i < 3; i++) expect(await home.ask("router notes", { asOf })).toEqual(first);
+  });
+
+  test("every part of a score is explained", async () => {
+    const home = await opened(
+      { "MEMORY.md": "- The router is an Omada. <!-- importance: 8 -->\n- Coffee is black. <!-- trigger: coffee -->" },
+      { provider: standIn(hashedWords) },
+    );
+    const [hit] = (await home.ask("omada router", { explain: true })).hits;
+    expect(hit).toMatchObject({
+      importance: 8,
+      text: "- The router is an Omada.",
+      explain: { importance: 1.15, recency: 1, nameTier: 0 },
+    });
+    expect(hit!.score).toBeCloseTo(hit!.explain!.level * 1.15, 10);
+    const [coffee] = (await home.ask("coffee")).hits;
+    expect(coffee?.triggers).toEqual(["coffee"]);
+  });
+
+  test("an exact rare word and a quoted phrase come before loose matches", async () => {
+    const many = Object.fromEntries(
+      Array.from({ length: 30 }, (_, i) => [
+        `memory/n${i}.md`,
+        `Commit of the day ${i}: gateway fix, gateway build, gateway deploy.`,
+      ]),
+    );
+    const home = await opened(
+      {
+        ...many,
+        "memory/id.md": "Rolled back to a828e60 after lunch because of a long list of other things.",
+        "memory/p.md": "We deploy the gateway on Fridays.",
+      },
+      { provider: standIn(hashedWords) },
+    );
+    expect((await home.ask("gateway commit a828e60 fix build")).hits[0]?.path).toBe("memory/id.md");
+    expect((await home.ask('gateway commit fix "deploy the gateway"')).hits[0]?.path).toBe("memory/p.md");
+  });
+});
