@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { join } from "node:path";
 import { writeDocuments } from "../../src/store/documents.ts";
 import { keywordCandidates } from "../../src/store/keyword.ts";
@@ -47,7 +47,7 @@ const token = fc
       ")",
     ),
   )
-  .map((text) => text.toLowerCase().replaceAll(/[\s\u0000-\u0020\u007f]/gu, ""))
+  .map((text) => text.toLowerCase().replaceAll(/[\s\p{Cc}]/gu, ""))
   .filter((text) => text !== "" && text === text.toLowerCase() && text.isWellFormed());
 
 test("any token finds the passage that holds it, and no other", () => {

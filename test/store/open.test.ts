@@ -161,7 +161,7 @@ describe("a damaged index", () => {
     const aside = readdirSync(dirname(path)).filter((name) => /^index\.sqlite\.damaged-\d{8}T\d{6}Z$/.test(name));
     expect(aside).toHaveLength(1);
     expect(readFileSync(join(dirname(path), aside[0]!))).toEqual(broken);
-    expect(writer.warnings[0]).toContain(aside[0]!);
+    expect(writer.warnings[0]).toContain(aside[0]);
     writer.close();
   });
 
@@ -217,7 +217,7 @@ describe("other programs' files", () => {
     expect(() => openIndex(path, { mode: "write" })).toThrow("OpenClaw's own");
     const found = foreignCachedVectors(path, "openai", "m", ["json", "doubles", "floats", "broken", "short", "absent"]);
     expect([...found.keys()].sort()).toEqual(["doubles", "floats", "json"]);
-    expect([...found.values()].map((vector) => [...vector])).toEqual([
+    expect([...found.values()].map((vector) => Array.from(vector))).toEqual([
       [1, 2.5],
       [1, 2.5],
       [1, 2.5],

@@ -59,10 +59,16 @@ export function makeQmdIndex(
     db.query("INSERT OR IGNORE INTO content VALUES (?, ?, ?)").run(hash, text, now);
     db.query(
       "INSERT INTO documents(collection, path, title, hash, created_at, modified_at) VALUES (?, ?, ?, ?, ?, ?)",
-    ).run(...[collection, path, path, hash, now, now]);
+    ).run(collection, path, path, hash, now, now);
     chunks.forEach(({ pos, vector }, seq) => {
       db.query("INSERT INTO content_vectors VALUES (?, ?, ?, ?, ?, ?, ?)").run(
-        ...[hash, seq, pos, model, fingerprint, chunks.length, now],
+        hash,
+        seq,
+        pos,
+        model,
+        fingerprint,
+        chunks.length,
+        now,
       );
       db.query("INSERT INTO vectors_vec VALUES (?, ?)").run(`${hash}_${seq}`, new Uint8Array(vector.buffer));
     });
