@@ -42,9 +42,9 @@ export function readArgv(argv: readonly string[], program: Program): Request {
   for (const { option, value } of tokens) {
     if (option !== null) options.set(option, [...(options.get(option) ?? []), value ?? ""]);
   }
-  if (options.has("version")) return { kind: "version" };
   const words = wordsOf(tokens);
-  if (options.has("help")) return { kind: "help", words, asked: true };
+  if (asksFor("version", tokens)) return { kind: "version" };
+  if (asksFor("help", tokens)) return { kind: "help", words, asked: true };
 
   const found = findCommand(words);
   const isGroup = words.length === 1 && commandsBelow(words).length > 0;
@@ -130,6 +130,15 @@ function readTokens(argv: readonly string[], table: Readonly<Record<string, Opti
     read.push({ word: token.rawName, option: token.name, value: given, index: token.index });
   }
   return read;
+}
+
+/** Letters behind one dash count only when all of them are options: `-alpha` holds an h and asks for no help. */
+function asksFor(name: "help" | "version", tokens: readonly Token[]): boolean {
+  const known = Object.keys({ ...MEMQ_OPTIONS, ...QMD_OPTIONS });
+  const isKnown = ({ option }: Token): boolean => option !== null && known.includes(option);
+  return tokens.some(
+    ({ option, index }) => option === name && tokens.every((one) => one.index !== index || isKnown(one)),
+  );
 }
 
 function wordsOf(tokens: readonly Token[]): string[] {

@@ -25,7 +25,64 @@ type CommandBase = {
 export type Command = CommandBase &
   ({ surface: "memq"; options: readonly MemqOption[] } | { surface: "qmd"; options: readonly QmdOption[] });
 
+const HOME_OPTIONS = ["agent", "workspace", "state-dir", "config"] as const;
+
+const MEMORY_COMMANDS: Command[] = [
+  {
+    surface: "memq",
+    path: ["memory", "index"],
+    summary: "Bring an agent's index up to date",
+    options: ["force", "watch", ...HOME_OPTIONS, "json", "verbose"],
+    load: () => import("./commands/memory-index.ts"),
+  },
+  {
+    surface: "memq",
+    path: ["memory", "search"],
+    summary: "Search an agent's memory",
+    arguments: "[QUERY...]",
+    options: [
+      "query",
+      "max-results",
+      "min-score",
+      "corpus",
+      "session-key",
+      "chat-type",
+      "since",
+      "until",
+      "tag",
+      "deadline",
+      "explain",
+      ...HOME_OPTIONS,
+      "json",
+      "verbose",
+    ],
+    load: () => import("./commands/memory-search.ts"),
+  },
+  {
+    surface: "memq",
+    path: ["memory", "get"],
+    summary: "Print a note or a part of it",
+    arguments: "PATH",
+    options: ["from", "lines", ...HOME_OPTIONS, "json"],
+    load: () => import("./commands/memory-get.ts"),
+  },
+  {
+    surface: "memq",
+    path: ["memory", "status"],
+    summary: "Show what is indexed, how it is embedded and what is wrong",
+    options: ["deep", "index", "force", ...HOME_OPTIONS, "json", "verbose"],
+    load: () => import("./commands/memory-status.ts"),
+  },
+];
+
 const OTHER_COMMANDS: Command[] = [
+  {
+    surface: "memq",
+    path: ["rpc"],
+    summary: "Serve a gateway: JSON-RPC 2.0 over stdin and stdout",
+    options: [...HOME_OPTIONS],
+    load: () => import("./commands/rpc.ts"),
+  },
   {
     surface: "memq",
     path: ["completions"],
@@ -44,7 +101,7 @@ const OTHER_COMMANDS: Command[] = [
 ];
 
 /** Every command, in the order in which help lists them. The one table: dispatch, help, completions and the man page come from it. */
-export const COMMANDS: readonly Command[] = [...OTHER_COMMANDS];
+export const COMMANDS: readonly Command[] = [...MEMORY_COMMANDS, ...OTHER_COMMANDS];
 
 /** The command that the words begin with, the longest name first, and how many words name it. */
 export function findCommand(words: readonly string[]): { command: Command; length: number } | null {

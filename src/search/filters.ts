@@ -24,6 +24,7 @@ export function parseTime(text: string, end: "since" | "until", now: number): nu
   if (Number.isNaN(at)) {
     throw new MemqError("BAD_TIME", `${end}: "${text}" is neither a date nor a length of time.`, {
       hint: "Write a day (2026-02-10), a time stamp (2026-02-10T14:15:00Z) or 7d, 2w, 3m.",
+      exitCode: 2,
     });
   }
   return at;

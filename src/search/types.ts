@@ -72,6 +72,8 @@ export type SearchAnswer = {
   degraded: string[];
   /** Why, in sentences, for people. */
   notices: string[];
+  /** A file that was found has changed or gone since the last sync. */
+  stale: boolean;
   /** Set when the provider answered with an error: see `failureMakesUnavailable`. */
   providerFailure?: MemqError;
 };
