@@ -51,8 +51,8 @@ export function createSender(
 ): Sender {
   let itemCap = protocol.maxItems;
   let length = protocol.dimensions ?? undefined;
-  /** A rate limit holds for all requests under way, not only for the one that met it. */
-  const gate = { until: 0 };
+  /** A rate limit holds for all documents under way, not only for those that met it. A question tries its own luck. */
+  const gates = { query: { until: 0 }, document: { until: 0 } };
 
   const attempt = async (inputs: readonly EmbedInput[], purpose: Purpose, signal: AbortSignal) => {
     const raw = await protocol.embed(inputs, purpose, signal, context);
@@ -68,7 +68,7 @@ export function createSender(
       patience[purpose],
       purpose,
       context.clock,
-      gate,
+      gates[purpose],
       signal,
     );
 

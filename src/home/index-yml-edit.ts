@@ -2,26 +2,37 @@ import { randomBytes } from "node:crypto";
 import { chmod, mkdir, rename, rm, stat, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { Document, YAMLMap } from "yaml";
-import { MemqError } from "../errors.ts";
-import { DEFAULT_PATTERN, indexYmlText, readQmdConfig, yamlError } from "./index-yml.ts";
+import { MemqError, messageOf } from "../errors.ts";
+import { withWriterLock } from "../store/lock.ts";
+import { DEFAULT_PATTERN, indexYmlDocument, indexYmlText } from "./index-yml.ts";
 import { realPath } from "./paths.ts";
 
 /**
  * Changes `index.yml` in place: comments, order and unknown keys stay. `edit` returns false when nothing is to change;
- * then, and when the text stays the same, the file is left alone. It is replaced atomically, through a symbolic link if it
- * is one; a file made here is readable by its owner only.
+ * then, and when the text stays the same, the file is left alone. Two processes change it one after the other. It is
+ * replaced atomically, through a symbolic link if it is one; a file made here is readable by its owner only.
  */
 async function editIndexYml(path: string, edit: (document: Document) => boolean): Promise<boolean> {
-  const { parseDocument } = await import("yaml");
+  const file = realPath(path);
+  try {
+    return await withWriterLock(file, () => editLocked(file, edit), { timeoutMs: 10_000 });
+  } catch (error) {
+    if (error instanceof MemqError) throw error;
+    throw new MemqError("CONFIG_UNWRITABLE", `The configuration file ${path} can't be written: ${messageOf(error)}.`, {
+      hint: "Check the permissions of the file and its folder.",
+      cause: error,
+    });
+  }
+}
+
+async function editLocked(path: string, edit: (document: Document) => boolean): Promise<boolean> {
   const before = await indexYmlText(path);
-  const document = parseDocument(before ?? "");
-  const problem = document.errors[0];
-  if (problem !== undefined) throw yamlError(path, problem);
+  const document = await indexYmlDocument(before ?? "", path);
   if (!edit(document)) return false;
   const text = document.toString({ indent: 2, lineWidth: 0 });
   const after = before?.includes("\r\n") === true ? text.replaceAll("\n", "\r\n") : text;
   if (after === before) return false;
-  await replaceFile(realPath(path), after);
+  await replaceFile(path, after);
   return true;
 }
 
@@ -83,16 +94,16 @@ export type NewCollection = { name: string; path: string; pattern?: string };
  */
 export async function addCollection(file: string, added: NewCollection): Promise<boolean> {
   const pattern = added.pattern ?? DEFAULT_PATTERN;
-  const existing = (await readQmdConfig(file))?.collections.find((collection) => collection.name === added.name);
-  if (existing !== undefined) {
-    if (existing.path === added.path && existing.pattern === pattern) return false;
+  return editIndexYml(file, (document) => {
+    const existing = collectionMap(document, added.name);
+    if (existing === null) {
+      mapAt(document, ["collections"]).set(added.name, document.createNode({ path: added.path, pattern }));
+      return true;
+    }
+    if (existing.get("path") === added.path && (existing.get("pattern") ?? DEFAULT_PATTERN) === pattern) return false;
     throw new MemqError("COLLECTION_EXISTS", `Collection '${added.name}' already exists.`, {
       hint: "Use a different name with --name <name>",
     });
-  }
-  return editIndexYml(file, (document) => {
-    mapAt(document, ["collections"]).set(added.name, document.createNode({ path: added.path, pattern }));
-    return true;
   });
 }
 

@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { basename, dirname, relative, resolve } from "node:path";
+import { withWriterLock } from "../store/lock.ts";
 import type { QmdCollectionConfig, QmdConfig } from "./index-yml.ts";
 import { isObject, textAt, type JsonObject } from "./json.ts";
 import { absolutePath, envText, realPath, type Env } from "./paths.ts";
@@ -96,25 +97,21 @@ function isOptedIn(env: Env): boolean {
 }
 
 /** Records that the gated items of a configuration are approved. */
-export async function recordTrust(
-  trustFile: string,
-  configPath: string,
-  digest: string,
-  now = new Date(),
-): Promise<void> {
-  const records = await readRecords(trustFile);
-  await writeRecords(trustFile, {
-    ...records,
-    [resolve(configPath)]: { hooks: digest, trustedAt: now.toISOString() },
+export function recordTrust(trustFile: string, configPath: string, digest: string, now = new Date()): Promise<void> {
+  return withWriterLock(trustFile, async () => {
+    const records = await readRecords(trustFile);
+    const record = { hooks: digest, trustedAt: now.toISOString() };
+    await writeRecords(trustFile, { ...records, [resolve(configPath)]: record });
   });
 }
 
 /** Takes an approval back; false when there was none. */
-export async function revokeTrust(trustFile: string, configPath: string): Promise<boolean> {
-  const { [resolve(configPath)]: record, ...others } = await readRecords(trustFile);
-  if (record === undefined) return false;
-  await writeRecords(trustFile, others);
-  return true;
+export function revokeTrust(trustFile: string, configPath: string): Promise<boolean> {
+  return withWriterLock(trustFile, async () => {
+    const { [resolve(configPath)]: record, ...others } = await readRecords(trustFile);
+    if (record !== undefined) await writeRecords(trustFile, others);
+    return record !== undefined;
+  });
 }
 
 /** Every approval, in the order of the file. */

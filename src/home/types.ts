@@ -126,7 +126,7 @@ export type MemorySettings = {
     prompt?: string;
     systemPrompt?: string;
   };
-  /** IANA name; absent: the system's. */
+  /** IANA name; absent: the system's zone. */
   timeZone?: string;
   visibility: "self" | "tree" | "agent" | "all";
   agentToAgent: { enabled: boolean; allow: string[] };

@@ -20,7 +20,13 @@ describe("memq memory", () => {
   test("search indexes first when nothing is indexed yet, and prints text or JSON", async () => {
     const json = await memq(["memory", "search", "who is the manager?", "--json", ...place]);
     const [first] = JSON.parse(json.stdout).results;
-    expect(first).toMatchObject({ path: "MEMORY.md", startLine: 3, endLine: 3, source: "memory", citation: "MEMORY.md#L3" });
+    expect(first).toMatchObject({
+      path: "MEMORY.md",
+      startLine: 3,
+      endLine: 3,
+      source: "memory",
+      citation: "MEMORY.md#L3",
+    });
     expect(first.snippet).toBe("- Zeb is Rod's manager.");
     const text = await memq(["memory", "search", "--query", "who is the manager?", "--max-results", "1", ...place]);
     expect(text).toEqual({
@@ -31,8 +37,14 @@ describe("memq memory", () => {
   });
 
   test("nothing found is said, with exit code 0", async () => {
-    expect(await memq(["memory", "search", "hedgehog", ...place])).toEqual({ stdout: "No matches.\n", stderr: "", exitCode: 0 });
-    expect(JSON.parse((await memq(["memory", "search", "hedgehog", "--json", ...place])).stdout)).toEqual({ results: [] });
+    expect(await memq(["memory", "search", "hedgehog", ...place])).toEqual({
+      stdout: "No matches.\n",
+      stderr: "",
+      exitCode: 0,
+    });
+    expect(JSON.parse((await memq(["memory", "search", "hedgehog", "--json", ...place])).stdout)).toEqual({
+      results: [],
+    });
   });
 
   test("index counts, and the second time finds nothing new", async () => {
@@ -59,7 +71,13 @@ describe("memq memory", () => {
     const { stdout } = await memq(["memory", "status", "--json", "--deep", ...place]);
     const [{ agentId, status }] = JSON.parse(stdout);
     expect(agentId).toBe("main");
-    expect(status).toMatchObject({ backend: "builtin", files: 2, dirty: false, provider: "none", scan: { totalFiles: 2 } });
+    expect(status).toMatchObject({
+      backend: "builtin",
+      files: 2,
+      dirty: false,
+      provider: "none",
+      scan: { totalFiles: 2 },
+    });
     expect(status.settings.find(({ key }: { key: string }) => key === "query.maxResults")).toMatchObject({ value: 6 });
     expect((await memq(["memory", "status", ...place])).stdout).toContain("Indexed: 2 files");
   });
@@ -68,15 +86,55 @@ describe("memq memory", () => {
 describe("bad input is one sentence and a hint, exit 1, or 2 for a wrong call", () => {
   const broken = (): string => join(root, "broken.json5");
   test.each<[string, () => string[], RegExp, number]>([
-    ["an unknown option", () => ["memory", "search", "x", "--jsn"], /^unknown option '--jsn'\nDid you mean '--json'\?/, 2],
+    [
+      "an unknown option",
+      () => ["memory", "search", "x", "--jsn"],
+      /^unknown option '--jsn'\nDid you mean '--json'\?/,
+      2,
+    ],
     ["no query", () => ["memory", "search", ...place], /^Missing search query\./, 2],
-    ["a number out of range", () => ["memory", "search", "x", "--max-results", "0", ...place], /^--max-results takes a whole number/, 2],
-    ["a word that is no corpus", () => ["memory", "search", "x", "--corpus", "web", ...place], /^--corpus takes memory, sessions, all/, 2],
-    ["a date that is none", () => ["memory", "search", "x", "--since", "soon", ...place], /^since: "soon" is neither/, 2],
-    ["broken JSON5", () => ["memory", "search", "x", "--config", broken(), ...place], /broken\.json5 is not valid JSON5 at line 2, column \d+/, 1],
-    ["a missing configuration", () => ["memory", "status", "--config", join(root, "none.json"), ...place], /^There is no configuration file/, 1],
-    ["a missing workspace", () => ["memory", "index", "--workspace", join(root, "nowhere")], /^The workspace .*nowhere of agent "main" does not exist/, 1],
-    ["an unknown agent", () => ["memory", "index", "--agent", "x", "--config", join(root, "agents.json")], /^There is no agent "x"/, 1],
+    [
+      "a number out of range",
+      () => ["memory", "search", "x", "--max-results", "0", ...place],
+      /^--max-results takes a whole number/,
+      2,
+    ],
+    [
+      "a word that is no corpus",
+      () => ["memory", "search", "x", "--corpus", "web", ...place],
+      /^--corpus takes memory, sessions, all/,
+      2,
+    ],
+    [
+      "a date that is none",
+      () => ["memory", "search", "x", "--since", "soon", ...place],
+      /^since: "soon" is neither/,
+      2,
+    ],
+    [
+      "broken JSON5",
+      () => ["memory", "search", "x", "--config", broken(), ...place],
+      /broken\.json5 is not valid JSON5 at line 2, column \d+/,
+      1,
+    ],
+    [
+      "a missing configuration",
+      () => ["memory", "status", "--config", join(root, "none.json"), ...place],
+      /^There is no configuration file/,
+      1,
+    ],
+    [
+      "a missing workspace",
+      () => ["memory", "index", "--workspace", join(root, "nowhere")],
+      /^The workspace .*nowhere of agent "main" does not exist/,
+      1,
+    ],
+    [
+      "an unknown agent",
+      () => ["memory", "index", "--agent", "x", "--config", join(root, "agents.json")],
+      /^There is no agent "x"/,
+      1,
+    ],
     ["a wrong type", () => ["memory", "search", "x", "--config", join(root, "type.json"), ...place], /maxResults/, 1],
   ])("%s", async (_name, args, sentence, code) => {
     file("broken.json5", "{\n  agents: [,],\n");
@@ -90,16 +148,29 @@ describe("bad input is one sentence and a hint, exit 1, or 2 for a wrong call", 
 
   test("a model file that is no GGUF costs the meaning and not the search", async () => {
     file("fake.gguf", "not a model");
-    file("local.json", `{"memory": {"search": {"provider": "local", "local": {"modelPath": "${join(root, "fake.gguf")}"}}}}`);
+    file(
+      "local.json",
+      `{"memory": {"search": {"provider": "local", "local": {"modelPath": "${join(root, "fake.gguf")}"}}}}`,
+    );
     const index = await memq(["memory", "index", "--config", join(root, "local.json"), ...place]);
     expect(index.stderr).toContain("fake.gguf");
-    const { stdout, stderr } = await memq(["memory", "search", "cameras", "--json", "--config", join(root, "local.json"), ...place]);
+    const { stdout, stderr } = await memq([
+      "memory",
+      "search",
+      "cameras",
+      "--json",
+      "--config",
+      join(root, "local.json"),
+      ...place,
+    ]);
     expect(JSON.parse(stdout)).toMatchObject({ results: [{ path: "memory/2026-02-10.md" }], degraded: ["vector"] });
     expect(stderr).not.toMatch(/^\s+at /m);
   });
 
   test("a named provider that refuses makes search fail, in words", async () => {
-    const config = { memory: { search: { provider: "openai", remote: { baseUrl: "http://127.0.0.1:9/v1", apiKey: "k" } } } };
+    const config = {
+      memory: { search: { provider: "openai", remote: { baseUrl: "http://127.0.0.1:9/v1", apiKey: "k" } } },
+    };
     file("refused.json", JSON.stringify(config));
     const indexed = await memq(["memory", "index", "--config", join(root, "refused.json"), ...place]);
     expect(indexed.exitCode).toBe(1);

@@ -16,7 +16,8 @@ const get = (path: string, window: { from?: number; lines?: number } = {}, maxCh
 beforeAll(async () => {
   root = mkdtempSync(join(process.env["HOME"] ?? "/tmp", "get-"));
   const [ws, extra, outside] = [join(root, "ws"), join(root, "team-docs"), join(root, "outside")];
-  for (const folder of [ws, extra, outside, join(ws, "memory"), join(ws, "notes"), join(ws, "memory/folder.md")]) mkdirSync(folder);
+  for (const folder of [ws, extra, outside, join(ws, "memory"), join(ws, "notes"), join(ws, "memory/folder.md")])
+    mkdirSync(folder);
   const write = (path: string, text: string): void => writeFileSync(join(root, path), text);
   write("ws/MEMORY.md", "# Long\n\n- one\n");
   write("ws/DREAMS.md", "dreams\n");
@@ -93,11 +94,30 @@ describe("what is refused", () => {
   });
 
   test("no path made of these parts leads out", () => {
-    const part = constantFrom("..", ".", "memory", "out", "outside", "secret.md", "link.md", "notes", "private.md", "team-docs", "", "ws", "\0");
+    const part = constantFrom(
+      "..",
+      ".",
+      "memory",
+      "out",
+      "outside",
+      "secret.md",
+      "link.md",
+      "notes",
+      "private.md",
+      "team-docs",
+      "",
+      "ws",
+      "\0",
+    );
     assert(
-      property(array(part, { maxLength: 7 }), constantFrom("", "/", `${root}/`), string({ maxLength: 3 }), (parts, before, after) => {
-        expect(get(before + parts.join("/") + after).text).not.toContain(SECRET);
-      }),
+      property(
+        array(part, { maxLength: 7 }),
+        constantFrom("", "/", `${root}/`),
+        string({ maxLength: 3 }),
+        (parts, before, after) => {
+          expect(get(before + parts.join("/") + after).text).not.toContain(SECRET);
+        },
+      ),
       { numRuns: 2000 },
     );
   });
@@ -105,22 +125,41 @@ describe("what is refused", () => {
 
 describe("windows", () => {
   test.each([
-    [{ from: 1, lines: 1 }, { text: "# Long", from: 1, lines: 1, truncated: true, nextFrom: 2 }],
+    [
+      { from: 1, lines: 1 },
+      { text: "# Long", from: 1, lines: 1, truncated: true, nextFrom: 2 },
+    ],
     [{ from: 2 }, { text: "\n- one", from: 2, lines: 2 }],
     [{ lines: 3 }, { text: "# Long\n\n- one", from: 1, lines: 3 }],
-    [{ from: 3, lines: 9 }, { text: "- one", from: 3, lines: 1 }],
+    [
+      { from: 3, lines: 9 },
+      { text: "- one", from: 3, lines: 1 },
+    ],
     [{ from: 4 }, { text: "", from: 4, lines: 0 }],
-    [{ from: 99, lines: 5 }, { text: "", from: 99, lines: 0 }],
+    [
+      { from: 99, lines: 5 },
+      { text: "", from: 99, lines: 0 },
+    ],
   ])("%j", (window, answer) => {
     expect(get("MEMORY.md", window)).toEqual({ path: "MEMORY.md", ...answer } as ReturnType<typeof get>);
   });
 
   test("lines end with or without a carriage return", () => {
-    expect(get("memory/crlf.md", { from: 1, lines: 2 })).toEqual({ path: "memory/crlf.md", text: "a\nb", from: 1, lines: 2 });
+    expect(get("memory/crlf.md", { from: 1, lines: 2 })).toEqual({
+      path: "memory/crlf.md",
+      text: "a\nb",
+      from: 1,
+      lines: 2,
+    });
   });
 
   test("a text over the limit is cut at a line, and a line over the limit inside no character", () => {
-    expect(get("memory/long.md", {}, 60)).toMatchObject({ text: "x".repeat(50), lines: 1, truncated: true, nextFrom: 2 });
+    expect(get("memory/long.md", {}, 60)).toMatchObject({
+      text: "x".repeat(50),
+      lines: 1,
+      truncated: true,
+      nextFrom: 2,
+    });
     const cut = get("memory/long.md", { from: 2 }, 8);
     expect(cut).toMatchObject({ text: "é🦔é🦔é", from: 2, lines: 1, truncated: true, nextFrom: 3 });
   });
