@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import type { Document } from "yaml";
 import { MemqError, messageOf } from "../errors.ts";
 import type { StoredCollection } from "../store/collections.ts";
-import { isObject, objectAt, textAt, type JsonObject, type JsonValue } from "./json.ts";
+import { isObject, objectAt, textAt, valueAt, type JsonObject, type JsonValue } from "./json.ts";
 import { wrongType } from "./key-values.ts";
 
 /** One collection of `index.yml`. */
@@ -128,7 +128,7 @@ function yamlError(
 }
 
 function qmdConfig(data: JsonObject, path: string): QmdConfig {
-  const globalContext = textAt(data, ["global_context"]);
+  const globalContext = filled(data["global_context"]);
   const editorUri = ["editor_uri", "editor_uri_template", "editorUri", "editor-uri"]
     .map((name) => textAt(data, [name]))
     .find((uri) => uri !== undefined);
@@ -150,7 +150,7 @@ function hashOf(data: JsonObject): string {
 function modelsOf(data: JsonObject): QmdModels {
   const models: QmdModels = {};
   for (const slot of ["embed", "rerank", "generate"] as const) {
-    const uri = textAt(data, ["models", slot]);
+    const uri = filled(valueAt(data, ["models", slot]));
     if (uri !== undefined) models[slot] = uri;
   }
   return models;
@@ -161,7 +161,7 @@ function collectionOf(name: string, value: JsonValue, file: string): QmdCollecti
   if (!isObject(value)) throw wrongType(`${label} in ${file}`, "a map with a path", value);
   const path = textAt(value, ["path"]);
   if (path === undefined) throw wrongType(`${label}.path in ${file}`, "a text", value["path"] ?? null);
-  const update = textAt(value, ["update"]);
+  const update = filled(value["update"]);
   return {
     name,
     path,
@@ -175,6 +175,11 @@ function collectionOf(name: string, value: JsonValue, file: string): QmdCollecti
     ...(update === undefined ? {} : { update }),
     includeByDefault: value["includeByDefault"] !== false,
   };
+}
+
+/** A text that is not blank, as it stands: approvals and hashes are over the exact text. */
+function filled(value: JsonValue | undefined): string | undefined {
+  return typeof value === "string" && value.trim() !== "" ? value : undefined;
 }
 
 function ignoreOf(value: JsonValue | undefined, path: string): string[] {

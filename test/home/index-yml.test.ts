@@ -325,7 +325,7 @@ describe("changing", () => {
         await setContext(file, name, path, text);
         await setUpdateCommand(file, name, text);
         const read = (await readQmdConfig(file))?.collections.find((one) => one.name === name);
-        expect(read).toMatchObject({ path, pattern, context: { [path]: text }, update: text.trim() });
+        expect(read).toMatchObject({ path, pattern, context: { [path]: text }, update: text });
         for (const comment of SAMPLE.match(/#.*/g) ?? []) expect(textOf(file)).toContain(comment);
         await removeCollection(file, name);
         expect(parse(textOf(file))).toEqual(parse(SAMPLE));
