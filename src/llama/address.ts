@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { realpathSync } from "node:fs";
-import { isAbsolute, join } from "node:path";
+import { basename, dirname, isAbsolute, join, resolve } from "node:path";
 import { VERSION } from "../version.ts";
 import { createFolder, privateTempFolder } from "./folders.ts";
 import { nativeBuild } from "./native.ts";
@@ -19,7 +19,7 @@ const maxSocketPath = 100;
 export function hostAddress(modelsFolder: string): HostAddress {
   const identity = JSON.stringify([
     process.getuid?.() ?? 0,
-    realPath(modelsFolder),
+    realPath(resolve(modelsFolder)),
     VERSION,
     nativeBuild(),
     protocolVersion,
@@ -45,10 +45,12 @@ function socketFolder(name: string): string {
   return privateTempFolder();
 }
 
+/** The path without symbolic links, also of a folder that is not there yet: creating it must not change its host. */
 function realPath(folder: string): string {
   try {
     return realpathSync(folder);
   } catch {
-    return folder;
+    const parent = dirname(folder);
+    return parent === folder ? folder : join(realPath(parent), basename(folder));
   }
 }

@@ -33,7 +33,8 @@ export async function runModelHost(modelsFolder: string): Promise<never> {
   // Whoever held the lock before is gone, so a socket that is still there is dead.
   rmSync(address.socket, { force: true });
   truncateSync(address.log);
-  const host = modelHostServer(Number(process.env["MEMQ_MODEL_IDLE_MS"] ?? defaultIdleMs));
+  const idleMs = Number(process.env["MEMQ_MODEL_IDLE_MS"] ?? defaultIdleMs);
+  const host = modelHostServer(Number.isFinite(idleMs) ? idleMs : defaultIdleMs);
   process.on("SIGTERM", () => host.stop("SIGTERM"));
   await host.run(address);
   // Native destructors are not waited for: some abort, and the kernel frees all of it.

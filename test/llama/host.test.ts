@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, statSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, statSync, symlinkSync } from "node:fs";
 import { createServer, connect } from "node:net";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -99,6 +99,10 @@ describe("one host", () => {
     const { socket } = hostAddress(folder.path);
     expect(hostAddress(join(folder.path, "../", folder.path.split("/").at(-1) ?? "")).socket).toBe(socket);
     expect(hostAddress(mkdtempSync(join(folder.path, "other-"))).socket).not.toBe(socket);
+    symlinkSync(folder.path, join(folder.path, "link"));
+    const later = hostAddress(join(folder.path, "link/later")).socket;
+    mkdirSync(join(folder.path, "later"));
+    expect(hostAddress(join(folder.path, "later")).socket).toBe(later);
   });
 
   test("leaves when it has been idle, and comes back when asked", async () => {
@@ -202,6 +206,33 @@ describe("a host that dies", () => {
     await gone;
     expect((await folder.host.info()).pid).not.toBe(pid);
   });
+});
+
+test.skipIf(process.platform !== "linux")("the host keeps no keys", async () => {
+  begin();
+  process.env["OPENAI_API_KEY"] = "sk-secret-of-a-test";
+  process.env["CI"] = "some-system";
+  try {
+    const { pid } = await folder.host.info({ load: true });
+    const environment = readFileSync(`/proc/${pid}/environ`, "utf8");
+    expect(environment).not.toContain("sk-secret");
+    expect(environment).toContain("HOME=");
+  } finally {
+    delete process.env["OPENAI_API_KEY"];
+    delete process.env["CI"];
+  }
+});
+
+test("a host that can't start is an error at once", async () => {
+  begin();
+  const executable = process.execPath;
+  try {
+    process.execPath = "/nowhere/memq";
+    const error = await folder.host.info().catch((reason: unknown) => reason);
+    expect(error).toMatchObject({ code: "MODEL_HOST_START" });
+  } finally {
+    process.execPath = executable;
+  }
 });
 
 test("a process with an idle client ends by itself", async () => {

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { doctorFacts } from "../../src/llama/doctor.ts";
+import { loaderSentence } from "../../src/llama/runtime.ts";
 import { sharedPath } from "../shared.ts";
 import { cosine, models, testFolder, type TestFolder } from "./models-folder.ts";
 
@@ -35,18 +36,14 @@ describe("embedding", () => {
     expect(cosine(vectors[0], vectors[2])).toBeCloseTo(1, 6);
   });
 
-  test("a smaller context is respected", async () => {
-    const own = testFolder();
-    try {
-      const truncated: number[][] = [];
-      await own.host.embed(models.embed, ["one two three four ".repeat(20)], {
-        contextSize: 32,
-        onTruncated: (indices) => truncated.push(indices),
-      });
-      expect(truncated).toEqual([[0]]);
-    } finally {
-      await own.end();
-    }
+  test("a smaller context is respected, also beside a larger one", async () => {
+    const truncated: number[][] = [];
+    const texts = ["one two three four ".repeat(20)];
+    const onTruncated = (indices: number[]) => truncated.push(indices);
+    await folder.host.embed(models.embed, texts, { contextSize: 32, onTruncated });
+    expect(truncated).toEqual([[0]]);
+    await folder.host.embed(models.embed, texts, { onTruncated });
+    expect(truncated).toHaveLength(1);
   });
 
   const wide = sharedPath("models/tiny-bert-384.gguf");
@@ -133,6 +130,20 @@ describe("a bad model is one sentence", () => {
     const [vector] = await folder.host.embed(path, ["x"]);
     expect(vector?.length).toBe(128);
   });
+});
+
+test.each([
+  [
+    "/lib/x86_64-linux-gnu/libc.so.6: version `GLIBC_2.34' not found (required by /x/libllama.so)",
+    "Local models can't run: this system's C libraries are too old (GLIBC_2.34 is missing).",
+  ],
+  [
+    "libstdc++.so.6: cannot open shared object file: No such file or directory",
+    "Local models can't run: libstdc++.so.6 is not installed.",
+  ],
+  ["dlopen failed\nand more", "Local models can't run: dlopen failed"],
+])("a loader's complaint is a sentence: %s", (complaint, sentence) => {
+  expect(loaderSentence(complaint)).toBe(sentence);
 });
 
 test("doctor's facts: where models run and how fast", async () => {
