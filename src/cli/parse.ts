@@ -1,8 +1,8 @@
 import { parseArgs } from "node:util";
 import { MemqError, usageError } from "../errors.ts";
+import { nearestName } from "../home/nearest.ts";
 import type { Option, OptionName } from "./options.ts";
 import { MEMQ_OPTIONS, optionsOf, QMD_OPTIONS } from "./options.ts";
-import { nearest } from "./nearest.ts";
 import type { Command } from "./table.ts";
 import { commandsBelow, findCommand } from "./table.ts";
 
@@ -179,9 +179,9 @@ function unknownOption(token: Token, accepted: readonly string[], argv: readonly
   const word = argv[token.index] ?? token.word;
   const long = token.word.startsWith("--");
   const name = long ? token.word : word;
-  const close = long ? nearest(name.slice(2), accepted) : null;
+  const close = long ? closest(name.slice(2), accepted) : undefined;
   const escape = `put -- before words that begin with a dash: ${usage} -- ${word}`;
-  const hint = close === null ? capitalized(escape) : `Did you mean '--${close}'? Otherwise ${escape}`;
+  const hint = close === undefined ? capitalized(escape) : `Did you mean '--${close}'? Otherwise ${escape}`;
   return usageError(`unknown option '${name}'`, hint);
 }
 
@@ -212,11 +212,9 @@ function checkWords({ command, words }: Invocation): void {
 function unknownCommand(words: readonly string[], program: Program): MemqError {
   const group = commandsBelow(words.slice(0, 1));
   if (group.length > 0) {
-    const close = nearest(
-      words[1] ?? "",
-      group.flatMap(({ path }) => path[1] ?? []),
-    );
-    const hint = close === null ? "" : `Did you mean '${words[0]} ${close}'? `;
+    const known = group.flatMap(({ path }) => path[1] ?? []);
+    const close = closest(words[1] ?? "", known);
+    const hint = close === undefined ? "" : `Did you mean '${words[0]} ${close}'? `;
     return usageError(
       `unknown command '${words[0]} ${words[1]}'`,
       `${hint}Run '${program} ${words[0]} --help' for usage.`,
@@ -225,6 +223,11 @@ function unknownCommand(words: readonly string[], program: Program): MemqError {
   const sentence = `Unknown command: ${words[0]}`;
   // qmd's sentence and exit code, which its clients know.
   return new MemqError("USAGE", sentence, { hint: `Run '${program} --help' for usage.`, exitCode: 1 });
+}
+
+/** The known word that begins with what was typed, else the one most like it. */
+function closest(word: string, known: readonly string[]): string | undefined {
+  return (word.length >= 3 ? known.find((one) => one.startsWith(word)) : undefined) ?? nearestName(word, known);
 }
 
 function capitalized(sentence: string): string {

@@ -1,6 +1,8 @@
 import { messageOf } from "../errors.ts";
 import type { EmbeddingProvider } from "../embed/types.ts";
 import type { AgentHome } from "../home/agent-home.ts";
+import type { JsonValue } from "../home/json.ts";
+import { explainKeys } from "../home/resolve-keys.ts";
 import type { Collection } from "../home/types.ts";
 import { cachedVectorCount } from "../store/cache.ts";
 import { documentCounts, documentsOf } from "../store/documents.ts";
@@ -40,6 +42,8 @@ export type MemoryStatus = {
   embeddingProbe?: { ok: boolean; ms?: number; dims?: number; error?: string };
   scan?: ScanStatus;
   lastSyncError?: string;
+  /** With `deep`: what every key of the configuration resolved to, and where that came from. */
+  settings?: { key: string; value: JsonValue; origin: string }[];
   issues: string[];
   disabled?: true;
 };
@@ -105,13 +109,16 @@ export async function memoryStatus(context: StatusContext): Promise<MemoryStatus
     },
     custom: {
       searchMode: provider === undefined ? "keyword" : "hybrid",
-      ...(provider === undefined && reason !== undefined ? { providerUnavailableReason: reason } : {}),
+      ...(provider === undefined && reason !== undefined
+        ? { providerUnavailableReason: reason.replace(/\s*\n\s*/g, " ") }
+        : {}),
       ...(identity === null ? {} : { indexIdentity: identity }),
     },
     storage: { databaseBytes: file, walBytes: wal },
     ...(probe === undefined ? {} : { embeddingProbe: probe }),
     ...(scan === undefined ? {} : { scan: scan.status }),
     ...(syncs.error === null ? {} : { lastSyncError: syncs.error }),
+    ...(context.deep ? { settings: explainKeys(agent.config, memory.agentId) } : {}),
     issues: [
       ...home.issues,
       ...index.warnings,

@@ -10,11 +10,14 @@ import { readMeta, writeMeta } from "../store/meta.ts";
 import type { Index, MissingVector, VectorIdentity } from "../store/types.ts";
 import { missingVectorCounts, missingVectors, putVectors, swapVectors } from "../store/vectors.ts";
 import { createInputs, type ReadyInput } from "./embed-inputs.ts";
+import { jobStoreOf } from "./job-store.ts";
 import { type EmbeddingOutcome, syncCancelled } from "./report.ts";
 import { breathe, type CollectionRun } from "./sync-collection.ts";
 
 /** Passages handed to the provider at once: enough to fill its parallel requests. */
 const SLICE = 256;
+/** The same where they travel as one batch job. */
+const JOB_SLICE = 20_000;
 /** Texts that a provider refused, remembered so that they are not sent again at each sync. */
 const MAX_REJECTED = 2000;
 
@@ -31,7 +34,8 @@ export async function embedMissing(run: EmbedRun): Promise<EmbedResult> {
   if (!run.embed) return result;
   if (run.provider !== undefined) return embedWith(run.provider, run, result);
   const { embedding, kind } = run.home;
-  const opened = await openProvider(embedding, { kind });
+  const options = { kind, jobStore: jobStoreOf(run.index) };
+  const opened = await openProvider(embedding, options);
   if (opened.fallback !== undefined) result.warnings.push(`${opened.fallback.reason} The fallback stands in.`);
   if (opened.provider === undefined) return unavailable(opened.reason, opened.explicit, result);
   const first = await embedAndClose(opened.provider, run, result);
@@ -42,7 +46,7 @@ export async function embedMissing(run: EmbedRun): Promise<EmbedResult> {
   )
     return first;
   // Vectors of the named provider keep serving while it fails; only where there are none does the fallback begin.
-  const second = await openFallback(embedding, { kind }, first.outcome.reason ?? "");
+  const second = await openFallback(embedding, options, first.outcome.reason ?? "");
   return second.provider === undefined ? first : embedAndClose(second.provider, run, first);
 }
 
@@ -152,7 +156,8 @@ function createWork(provider: EmbeddingProvider, run: EmbedRun): Work {
     async everySlice() {
       if (total > 0) onProgress({ phase: "embed", done: 0, total });
       for (let afterId = 0; ;) {
-        const slice = missingVectors(index, identity, { limit: SLICE, afterId });
+        const limit = provider.batchStatus?.().enabled ? JOB_SLICE : SLICE;
+        const slice = missingVectors(index, identity, { limit, afterId });
         const last = slice.at(-1);
         if (last === undefined) break;
         await breathe(signal);

@@ -23,7 +23,7 @@ export async function run(invocation: Invocation): Promise<number | void> {
     }
   }
   if (flag(invocation, "json")) writeJson(rows);
-  else writeOut(rows.map(textOf).join("\n"));
+  else writeOut(rows.map((row) => textOf(row, flag(invocation, "verbose"))).join("\n"));
   return rows.some(({ indexError }) => indexError !== undefined) ? 1 : 0;
 }
 
@@ -39,7 +39,7 @@ async function agentStatus(engine: MemoryEngine, invocation: Invocation): Promis
   return { row: { agentId, status, ...(indexError === undefined ? {} : { indexError }) }, agents };
 }
 
-function textOf({ agentId, status, indexError }: Row): string {
+function textOf({ agentId, status, indexError }: Row, verbose: boolean): string {
   if (status.disabled) return `${styled("bold", "Memory Search")} (${agentId})\nMemory search disabled.\n`;
   const { vector, cache, batch, scan, embeddingProbe: probe, fallback } = status;
   const files = scan === undefined ? `${status.files}` : `${status.files}/${scan.totalFiles}`;
@@ -74,13 +74,19 @@ function textOf({ agentId, status, indexError }: Row): string {
     ["Batch", batch.enabled ? "enabled" : "disabled"],
     ["Last sync failed", status.lastSyncError ?? indexError],
   ];
+  const settings = verbose ? (status.settings ?? []) : [];
   const issues = [...status.issues, ...(scan?.issues ?? [])];
   return [
     `${styled("bold", "Memory Search")} (${agentId})`,
     ...rows.flatMap(([label, text]) =>
       text === null || text === undefined || text === "" ? [] : [`${label}: ${text}`],
     ),
+    ...(settings.length === 0 ? [] : ["Settings:", ...settings.map(settingLine)]),
     ...(issues.length === 0 ? [] : ["Issues:", ...issues.map((issue) => `  ${issue}`)]),
     "",
   ].join("\n");
+}
+
+function settingLine({ key, value, origin }: NonNullable<MemoryStatus["settings"]>[number]): string {
+  return `  ${key} = ${JSON.stringify(value)} (${origin})`;
 }
