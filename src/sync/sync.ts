@@ -2,6 +2,7 @@ import type { EmbeddingProvider } from "../embed/types.ts";
 import type { Home } from "../home/types.ts";
 import { documentCounts, documentsOf, removeDocuments } from "../store/documents.ts";
 import { withWriterLock } from "../store/lock.ts";
+import { checkpoint } from "../store/maintenance.ts";
 import { openIndex } from "../store/open.ts";
 import { passageCounts } from "../store/passages.ts";
 import type { Index } from "../store/types.ts";
@@ -85,6 +86,8 @@ async function syncOpenIndex(index: Index, home: Home, options: SyncOptions): Pr
 
   const sum = (key: "files" | "added" | "changed" | "removed"): number =>
     collections.reduce((total, report) => total + report[key], 0);
+  // Readers of a living process keep the journal from shrinking by itself.
+  checkpoint(index);
   return {
     files: sum("files"),
     passages: [...passageCounts(index).values()].reduce((total, count) => total + count, 0),
