@@ -54,10 +54,13 @@ async function replaceFile(path: string, text: string): Promise<void> {
   }
 }
 
-/** The map at `path`, made when it is missing or empty. */
+/** The map at `path`, made when it is missing or empty; an empty `{}` becomes a block, so that it grows readably. */
 function mapAt(document: Document, path: string[]): YAMLMap {
   const node = document.getIn(path) as YAMLMap | undefined;
-  if (node !== undefined && node !== null && typeof node.set === "function") return node;
+  if (node !== undefined && node !== null && typeof node.set === "function") {
+    if (node.items.length === 0) node.flow = false;
+    return node;
+  }
   document.setIn(path, document.createNode({}));
   return document.getIn(path) as YAMLMap;
 }
@@ -82,6 +85,15 @@ function collectionMap(document: Document, name: string): YAMLMap | null {
 function collectionMissing(name: string): MemqError {
   return new MemqError("COLLECTION_MISSING", `Collection not found: ${name}`, {
     hint: "Run 'qmd collection list' to see available collections.",
+  });
+}
+
+/** Makes an `index.yml` without collections, as for a project's own home; false when there is one already. */
+export function createIndexYml(file: string): Promise<boolean> {
+  return editIndexYml(file, (document) => {
+    if (document.contents !== null) return false;
+    document.set("collections", document.createNode({}));
+    return true;
   });
 }
 

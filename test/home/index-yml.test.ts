@@ -17,6 +17,7 @@ import { array, assert, asyncProperty, constantFrom, dictionary, pre, record, st
 import { parse, stringify } from "yaml";
 import {
   addCollection,
+  createIndexYml,
   removeCollection,
   removeContext,
   renameCollection,
@@ -202,6 +203,16 @@ describe("changing", () => {
     await addCollection(path, { name: "b", path: "/b" });
     expect(statSync(path).mode & 0o777).toBe(0o664);
     expect(readdirSync(join(path, ".."))).toEqual(["index.yml"]);
+  });
+
+  test("an empty configuration is made once and grows line by line", async () => {
+    const path = fresh();
+    expect(await createIndexYml(path)).toBe(true);
+    expect(textOf(path)).toBe("collections: {}\n");
+    await addCollection(path, { name: "a", path: "/a" });
+    expect(textOf(path)).toBe('collections:\n  a:\n    path: /a\n    pattern: "**/*.md"\n');
+    expect(await createIndexYml(path)).toBe(false);
+    expect((await readQmdConfig(path))?.collections).toHaveLength(1);
   });
 
   test("a symbolic link stays one", async () => {

@@ -83,14 +83,17 @@ describe("one host", () => {
     begin();
     const runtime = process.env["XDG_RUNTIME_DIR"];
     try {
-      for (const path of [`/tmp/${"deep/".repeat(30)}`, "/proc/1/nowhere", "relative"]) {
+      for (const path of [`/tmp/${"deep/".repeat(30)}`, "/proc/1/nowhere", "/etc/hostname/none", "relative"]) {
         process.env["XDG_RUNTIME_DIR"] = path;
         const { socket } = hostAddress(folder.path);
         expect(socket.startsWith(path)).toBe(false);
         expect(Buffer.byteLength(socket)).toBeLessThan(100);
       }
+      process.env["TMPDIR"] = `/tmp/${"deep/".repeat(30)}`;
+      expect(Buffer.byteLength(hostAddress(folder.path).socket)).toBeLessThan(100);
     } finally {
       process.env["XDG_RUNTIME_DIR"] = runtime;
+      delete process.env["TMPDIR"];
     }
   });
 
