@@ -116,10 +116,10 @@ export const METHODS: Readonly<Record<string, Method>> = {
 
   "memory.index": method(
     v.strictObject({ agentId, force: v.optional(flag(), false) }),
-    async ({ agentId, force }, session) => {
+    async ({ agentId, force }, session, { signal }) => {
       const engine = await session.engine(agentId);
       const onProgress = throttled((progress) => session.notify("memory.progress", progress));
-      return indexAnswer(await engine.index({ force, onProgress }));
+      return indexAnswer(await engine.index({ force, onProgress, signal }));
     },
   ),
 

@@ -9,6 +9,8 @@ import type { Hit, HitExplanation, SearchAnswer, SearchRequest } from "../search
 import type { Index } from "../store/types.ts";
 import { citationOf, citationsShown, withSource } from "./citations.ts";
 import { judgeScope } from "./scope.ts";
+import type { TranscriptAccess } from "./transcript-access.ts";
+import { transcriptAccess, transcriptsForbidden } from "./transcript-access.ts";
 import type { UnavailableAnswer } from "./unavailable.ts";
 import { memoryDisabled, providerUnavailable, sessionsUnavailable } from "./unavailable.ts";
 
@@ -84,7 +86,12 @@ export function answerWithoutIndex(agent: AgentHome, request: MemorySearchReques
   if (!memory.enabled) return memoryDisabled(memory);
   const verdict = judgeScope(memory.scope, request.sessionKey, request.chatType);
   if (!verdict.allowed) return { results: [], denied: true, reason: verdict.reason };
-  if (request.corpus === "sessions" && !memory.sessions.indexed) return sessionsUnavailable();
+  if (request.corpus !== "sessions") return null;
+  if (!memory.sessions.indexed) return sessionsUnavailable();
+  if (transcriptsForbidden(agent, request.sessionKey)) {
+    const reason = `transcripts of agent "${memory.agentId}" are open to its own sessions only (tools.agentToAgent)`;
+    return { results: [], denied: true, reason };
+  }
   return null;
 }
 
@@ -104,7 +111,8 @@ export async function searchMemory(
 
   const startedAt = performance.now();
   const provider = opened.provider ?? null;
-  const found = await search({ home, index, provider }, searchRequest(context, request));
+  const accepts = await transcriptAccess(agent, request.sessionKey);
+  const found = await search({ home, index, provider }, searchRequest(context, request, accepts));
   const failure = found.providerFailure;
   if (failure !== undefined && provider !== null && failureMakesUnavailable(home.embedding, provider)) {
     return { answer: providerUnavailable(failure.message), stale: found.stale };
@@ -112,7 +120,11 @@ export async function searchMemory(
   return { answer: foundAnswer(context, request, found, performance.now() - startedAt), stale: found.stale };
 }
 
-function searchRequest({ agent, deadline }: SearchContext, request: MemorySearchRequest): SearchRequest {
+function searchRequest(
+  { agent, deadline }: SearchContext,
+  request: MemorySearchRequest,
+  accepts: TranscriptAccess,
+): SearchRequest {
   const now = clockOf(request.asOf);
   const limit = request.maxResults ?? agent.memory.limits.maxResults;
   const { since, until, tags, minScore } = request;
@@ -120,13 +132,14 @@ function searchRequest({ agent, deadline }: SearchContext, request: MemorySearch
     query: request.query,
     profile: profileFor(agent, limit),
     limit,
-    collections: corpusOf(agent.home.collections, request.corpus).map(({ name }) => name),
+    collections: corpusOf(agent, request).map(({ name }) => name),
     asOf: now,
     deadline,
     ...(minScore === undefined ? {} : { minScore }),
     ...(since === undefined ? {} : { since: parseTime(since, "since", now) }),
     ...(until === undefined ? {} : { until: parseTime(until, "until", now) }),
     ...(tags === undefined ? {} : { tags }),
+    ...(accepts === null ? {} : { accepts }),
     ...(request.explain ? { explain: true } : {}),
   };
 }
@@ -136,10 +149,13 @@ function profileFor({ home, memory }: AgentHome, limit: number): SearchProfile {
   return multiplier === undefined ? home.search : { ...home.search, pool: Math.min(200, limit * multiplier) };
 }
 
-function corpusOf(collections: Collection[], corpus: MemorySearchRequest["corpus"]): Collection[] {
-  if (corpus === undefined) return collections.filter(({ includeByDefault }) => includeByDefault);
-  if (corpus === "all") return collections;
-  return collections.filter(({ source }) => (source === "sessions") === (corpus === "sessions"));
+function corpusOf(agent: AgentHome, { corpus, sessionKey }: MemorySearchRequest): Collection[] {
+  const forbidden = transcriptsForbidden(agent, sessionKey);
+  return agent.home.collections.filter(({ source, includeByDefault }) => {
+    if (source === "sessions" && forbidden) return false;
+    if (corpus === undefined) return includeByDefault;
+    return corpus === "all" || (source === "sessions") === (corpus === "sessions");
+  });
 }
 
 function clockOf(asOf: string | number | undefined): number {

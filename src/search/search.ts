@@ -69,11 +69,13 @@ function modeOf(vector: VectorLeg | null, hybrid: boolean): SearchAnswer["mode"]
   return hybrid ? "hybrid" : "vector";
 }
 
-/** The collections asked for, and where a period or tags are given the documents that pass. */
+/** The collections asked for, and where a period, tags or a rule for documents are given those that pass. */
 function scopeOf(index: Index, request: SearchRequest): Scope {
-  const { collections } = request;
-  if (!isFiltering(request)) return { collections };
-  const documents = documentsIn(index, collections).filter((document) => passesFilter(document, request));
+  const { collections, accepts = () => true } = request;
+  if (!isFiltering(request) && request.accepts === undefined) return { collections };
+  const documents = documentsIn(index, collections).filter(
+    (document) => passesFilter(document, request) && accepts(document),
+  );
   return documents.length === 0 ? { collections: [] } : { collections, documentIds: documents.map(({ id }) => id) };
 }
 

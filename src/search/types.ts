@@ -1,5 +1,6 @@
 import type { MemqError } from "../errors.ts";
 import type { SearchProfile } from "../home/types.ts";
+import type { DocumentRow } from "../store/types.ts";
 import type { Snippet } from "./snippet.ts";
 
 /** What is asked; times are milliseconds since 1970. */
@@ -21,6 +22,8 @@ export type SearchRequest = {
   /** A note must carry all of them. */
   tags?: string[];
   explain?: boolean;
+  /** Which documents of these collections may be found at all; every one when absent. */
+  accepts?: (document: Pick<DocumentRow, "collection" | "path">) => boolean;
   /** Hits whose file is gone are answered all the same. */
   keepGone?: boolean;
   /** Judges the best hits again; left out when it is not done by the deadline. */
