@@ -151,7 +151,7 @@ describe("transcripts", () => {
       corpus: "sessions",
       sessionKey: "agent:main:main",
     });
-    expect(results[0]).toMatchObject({ path: "sessions/main/aaa.jsonl", startLine: 3 });
+    expect(results[0]).toMatchObject({ path: "sessions/main/aaa.jsonl", startLine: 2, endLine: 3 });
   });
 
   test("of another agent are denied without tools.agentToAgent", async () => {
