@@ -1,5 +1,4 @@
 import { writeSync } from "node:fs";
-import { isatty } from "node:tty";
 
 /** The only place that writes to stdout. Results go there, everything said about them goes to stderr. */
 
@@ -20,12 +19,12 @@ export function notice(sentence: string): void {
 
 /** Replaces the progress line on a terminal; elsewhere nothing. An empty line removes it. */
 export function showProgress(line: string): void {
-  if (isatty(2)) writeWhole(2, `\r\u001B[K${line}`);
+  if (isTerminal(2)) writeWhole(2, `\r\u001B[K${line}`);
 }
 
 /** Whether stdout may carry colours. */
 export function hasColor(): boolean {
-  return !process.env["NO_COLOR"] && process.env["TERM"] !== "dumb" && isatty(1);
+  return !process.env["NO_COLOR"] && process.env["TERM"] !== "dumb" && isTerminal(1);
 }
 
 /** The text in bold, dim or green where colours are wanted. */
@@ -71,4 +70,9 @@ function writeWhole(descriptor: 1 | 2, text: string): void {
       else throw error;
     }
   }
+}
+
+/** node:tty brings streams and sockets along, which most runs need for nothing: it is loaded when it is asked. */
+function isTerminal(descriptor: number): boolean {
+  return process.getBuiltinModule("node:tty").isatty(descriptor);
 }
