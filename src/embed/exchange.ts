@@ -66,6 +66,24 @@ async function beginning(response: Response): Promise<string> {
   return text.slice(0, MAX_ERROR_BODY);
 }
 
+/** Whether a service did not accept the keys that were sent. */
+function isUnauthorised(error: unknown): boolean {
+  return error instanceof EmbedError && (error.status === 401 || error.status === 403);
+}
+
+/**
+ * Runs `attempt`; when short-lived keys are no longer accepted, once more with fresh ones, if `renew` says that there may be
+ * others than before.
+ */
+export async function withFreshKeys<T>(renew: () => Promise<boolean> | boolean, attempt: () => Promise<T>): Promise<T> {
+  try {
+    return await attempt();
+  } catch (error) {
+    if (!isUnauthorised(error) || !(await renew())) throw error;
+    return attempt();
+  }
+}
+
 /** A reply that came and does not hold together. */
 export function malformed(exchange: Pick<Exchange, "failure">, what: string): EmbedError {
   return new EmbedError("malformed", `${exchange.failure.replace(/ HTTP$/, " failed:")} malformed response: ${what}.`);

@@ -43,7 +43,7 @@ export function servingIdentity(index: Index): VectorIdentity | null {
       "SELECT model, embed_fingerprint AS fingerprint FROM content_vectors LIMIT 1",
     )
     .get();
-  if (found === null) return stored;
+  if (found === null) return null;
   return {
     ...found,
     provider: "",

@@ -243,8 +243,9 @@ function closest(index: Index, table: CodeTable, query: Float32Array, scope: Sco
 function scored(index: Index, table: CodeTable, query: Float32Array, entries: readonly number[]): VectorCandidate[] {
   const passages = index.db
     .query<Omit<VectorCandidate, "cosine">, [string]>(
-      `SELECT id AS passageId, document_id AS documentId, vector_key AS vectorKey FROM memq_passages
-       WHERE id IN (SELECT value FROM json_each(?))`,
+      `SELECT p.id AS passageId, p.document_id AS documentId, p.vector_key AS vectorKey
+       FROM json_each(?) j CROSS JOIN memq_passages p ON p.id = j.value
+       CROSS JOIN documents d ON d.id = p.document_id WHERE d.active = 1`,
     )
     .all(JSON.stringify(entries.map((entry) => table.passageIds[entry]!)));
   const rowOf = new Map<number, number>();

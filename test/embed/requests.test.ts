@@ -137,6 +137,15 @@ describe("github-copilot", () => {
     expect(server.all.filter(({ url }) => url.hostname === "api.github.com").length).toBe(1);
   });
 
+  test("exchanges again when the short-lived token is no longer accepted", async () => {
+    const server = standIn(wires.copilotWire);
+    servers.push(server);
+    const provider = await opened(settingsFor(key("github-copilot")), { fetch: server.fetch, clock: fakeClock() });
+    server.misbehave.failFirst = { times: 1, status: 401, body: "token expired" };
+    expect((await provider.embedQuery("x", never())).length).toBe(8);
+    expect(server.all.filter(({ url }) => url.hostname === "api.github.com").length).toBe(2);
+  });
+
   test("a model that the account lacks is named with those it has", async () => {
     const asked = requests(wires.copilotWire, { ...key("github-copilot"), model: "github-copilot/voyage-x" });
     expect((await failure(asked)).message).toBe(
@@ -306,6 +315,24 @@ describe("bedrock", () => {
     expect(query.headers["authorization"]).toContain("Credential=AKIDWORK/");
     expect(query.headers["authorization"]).toContain("/us-east-1/bedrock/");
     expect(query.headers["x-amz-security-token"]).toBe("session-token-1");
+  });
+
+  test("keys that were replaced in the shared file are read again", async () => {
+    const file = join(mkdtempSync(join(tmpdir(), "memq-aws-")), "credentials");
+    const write = (id: string) => writeFileSync(file, `[default]\naws_access_key_id=${id}\naws_secret_access_key=s\n`);
+    write("AKIDOLD");
+    const server = standIn(wires.titanWire);
+    servers.push(server);
+    server.length = 1024;
+    const env = { AWS_SHARED_CREDENTIALS_FILE: file, AWS_EC2_METADATA_DISABLED: "true" };
+    const provider = await opened(settingsFor({ provider: "bedrock" }), { fetch: server.fetch, env });
+    write("AKIDNEW");
+    server.misbehave.failFirst = { times: 1, status: 403, body: "ExpiredTokenException" };
+    await provider.embedQuery("x", never());
+    expect(server.asked.map(({ headers }) => /Credential=(\w+)/.exec(headers["authorization"] ?? "")?.[1])).toEqual([
+      "AKIDOLD",
+      "AKIDNEW",
+    ]);
   });
 
   test("keys come from the container's endpoint, with its token", async () => {

@@ -273,15 +273,18 @@ describe("other programs' files", () => {
     });
   }
 
-  test("what qmd changed since is cut again", () => {
+  test("what qmd changed since is cut again, and what it removed is gone", () => {
     const path = filledIndex();
     const qmd = new Database(path, { readwrite: true });
     qmd.run("PRAGMA user_version = 1; CREATE TRIGGER documents_ad AFTER DELETE ON documents BEGIN SELECT 1; END");
     qmd.query("INSERT INTO content VALUES (?, 'beta', '')").run(sha256("beta"));
     qmd.query("UPDATE documents SET hash = ? WHERE path = '7.md'").run(sha256("beta"));
+    qmd.run("UPDATE documents SET active = 0 WHERE path = '8.md'; DELETE FROM documents WHERE path = '9.md'");
     qmd.close();
     const index = openIndex(path, { mode: "write" });
     expect(documentsWithoutPassages(index).map((row) => row.path)).toEqual(["7.md"]);
+    expect(keywordCandidates(index, ALPHA, { collections: ["memory"], limit: 999 })).toHaveLength(298);
+    expect(index.db.query("SELECT count(*) FROM memq_passages").values()).toEqual([[298]]);
     expect(index.db.query("PRAGMA user_version").get()).toEqual({ user_version: 0 });
     index.close();
   });
