@@ -54,6 +54,8 @@ export type MemoryEngine = {
   isEmpty(): boolean;
   /** The index, open for reading; it is the engine that closes it. */
   readIndex(): Index;
+  /** Something on disk is newer than the index: a living engine syncs soon. */
+  outdated(): void;
   sessionStarted(): void;
   /** A transcript (absolute path) has grown. */
   sessionUpdated(sessionFile?: string): void;
@@ -159,6 +161,7 @@ export function openMemoryEngine(agent: AgentHome, options: EngineOptions): Memo
     },
     isEmpty,
     readIndex: () => reader.current(),
+    outdated: () => freshness?.outdated(),
     sessionStarted: () => freshness?.sessionStarted(),
     sessionUpdated: (sessionFile) => sessionFile !== undefined && freshness?.transcriptChanged(sessionFile),
     async close() {

@@ -69,12 +69,12 @@ function modeOf(vector: VectorLeg | null, hybrid: boolean): SearchAnswer["mode"]
   return hybrid ? "hybrid" : "vector";
 }
 
-/** The collections asked for, and where a period, tags or a rule for documents are given those that pass. */
+/** The collections asked for, and where not every note of theirs counts the documents that do. */
 function scopeOf(index: Index, request: SearchRequest): Scope {
-  const { collections, accepts = () => true } = request;
-  if (!isFiltering(request) && request.accepts === undefined) return { collections };
+  const { collections } = request;
+  if (!isFiltering(request)) return { collections };
   const documents = documentsIn(index, collections).filter(
-    (document) => passesFilter(document, request) && accepts(document),
+    (document) => passesFilter(document, request) && request.visible?.(document) !== false,
   );
   return documents.length === 0 ? { collections: [] } : { collections, documentIds: documents.map(({ id }) => id) };
 }

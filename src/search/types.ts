@@ -1,10 +1,10 @@
+import type { NoteFilter } from "./filters.ts";
 import type { MemqError } from "../errors.ts";
 import type { SearchProfile } from "../home/types.ts";
-import type { DocumentRow } from "../store/types.ts";
 import type { Snippet } from "./snippet.ts";
 
 /** What is asked; times are milliseconds since 1970. */
-export type SearchRequest = {
+export type SearchRequest = NoteFilter & {
   query: string;
   profile: SearchProfile;
   /** Rows wanted. */
@@ -17,13 +17,7 @@ export type SearchRequest = {
   asOf: number;
   /** When the answer must go out. */
   deadline: number;
-  since?: number;
-  until?: number;
-  /** A note must carry all of them. */
-  tags?: string[];
   explain?: boolean;
-  /** Which documents of these collections may be found at all; every one when absent. */
-  accepts?: (document: Pick<DocumentRow, "collection" | "path">) => boolean;
   /** Hits whose file is gone are answered all the same. */
   keepGone?: boolean;
   /** Judges the best hits again; left out when it is not done by the deadline. */
