@@ -75,6 +75,8 @@ export async function serveRpc(defaults: MemoryPlace): Promise<never> {
     return stopping;
   }
 
+  // A loose end of one request must not end the service of all.
+  process.on("unhandledRejection", (error) => console.error(messageOf(error)));
   for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.once(signal, () => void stop());
   try {
     for await (const chunk of process.stdin)

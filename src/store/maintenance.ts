@@ -6,6 +6,9 @@ import { shadowLayout } from "./vector-shadow.ts";
 import { deleteVec0 } from "./vector-vec0.ts";
 import type { Index } from "./types.ts";
 
+/** How long a checkpoint waits for readers: the next one will do as well. */
+const CHECKPOINT_PATIENCE_MS = 250;
+
 /** What `cleanup` would remove or has removed. */
 export type CleanupCounts = {
   cachedAnswers: number;
@@ -96,9 +99,16 @@ export function mergeTokens(index: Index, pages = 500): boolean {
   return total() - before >= 2;
 }
 
-/** Writes the journal back into the file and empties it; says whether no reader was in the way. */
+/** Writes the journal back into the file and empties it; says whether no reader was in the way for longer than a moment. */
 export function checkpoint(index: Index): boolean {
-  return index.db.query<{ busy: number }, []>("PRAGMA wal_checkpoint(TRUNCATE)").get()?.busy === 0;
+  const { db } = index;
+  const patience = db.query<{ timeout: number }, []>("PRAGMA busy_timeout").get()?.timeout ?? 0;
+  db.run(`PRAGMA busy_timeout = ${Math.min(patience, CHECKPOINT_PATIENCE_MS)}`);
+  try {
+    return db.query<{ busy: number }, []>("PRAGMA wal_checkpoint(TRUNCATE)").get()?.busy === 0;
+  } finally {
+    db.run(`PRAGMA busy_timeout = ${patience}`);
+  }
 }
 
 /** Bytes of the index file and of its journal. */

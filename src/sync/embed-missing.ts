@@ -186,9 +186,13 @@ function withoutCached(
   const hashes = rows.map(({ textHash }) => textHash);
   const cached = readCachedVectors(index, space, hashes);
   const unknown = hashes.filter((hash) => !cached.has(hash));
-  const foreign = unknown.length === 0 ? null : foreignCache(home);
+  // OpenClaw puts no words in front of documents.
+  const isAsked = unknown.length > 0 && identity.promptForm === "raw";
+  const foreign = isAsked ? foreignCache(home) : null;
   if (foreign !== null) {
     const theirs = foreignCachedVectors(foreign, identity.provider, identity.model, unknown);
+    // Theirs were made with their own settings: another length would be another space.
+    for (const [hash, vector] of theirs) if (!fits(vector, identity)) theirs.delete(hash);
     writeCachedVectors(index, space, theirs);
     for (const [hash, vector] of theirs) cached.set(hash, vector);
   }
@@ -201,6 +205,10 @@ function withoutCached(
     }),
   );
   return rows.filter(({ textHash }) => !cached.has(textHash));
+}
+
+function fits(vector: Float32Array, { dimensions }: VectorIdentity): boolean {
+  return dimensions === null || vector.length === dimensions;
 }
 
 /** OpenClaw's own index, beside which ours stands. */

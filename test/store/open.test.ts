@@ -225,6 +225,10 @@ describe("other programs' files", () => {
     expect(foreignCachedVectors(path, "openai", "other", ["json"]).size).toBe(0);
     expect(readFileSync(path)).toEqual(before);
     expect([isForeignIndex(filledIndex()), isForeignIndex(`${path}.none`)]).toEqual([false, false]);
+    const again = new Database(path);
+    again.run("INSERT INTO embedding_cache VALUES ('openai', 'm', 'another address', 'x', '[1]', 1, 1)");
+    again.close();
+    expect(foreignCachedVectors(path, "openai", "m", ["json"]).size).toBe(0);
   });
 
   for (const form of ["vec0", "packed"]) {
