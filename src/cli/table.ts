@@ -73,6 +73,46 @@ const MEMORY_COMMANDS: Command[] = [
     options: ["deep", "index", "force", ...HOME_OPTIONS, "json", "verbose"],
     load: () => import("./commands/memory-status.ts"),
   },
+  {
+    surface: "memq",
+    path: ["memory", "context"],
+    summary: "Print what an agent reads at session start",
+    options: ["session-key", "chat-type", ...HOME_OPTIONS, "json"],
+    load: () => import("./commands/memory-context.ts"),
+  },
+  {
+    surface: "memq",
+    path: ["memory", "recall"],
+    summary: "Print trusted entries whose triggers a message calls up",
+    arguments: "[MESSAGE...]",
+    options: ["session-key", "chat-type", "max-results", "project", ...HOME_OPTIONS, "json"],
+    load: () => import("./commands/memory-recall.ts"),
+  },
+  {
+    surface: "memq",
+    path: ["memory", "append"],
+    summary: "Append to today's note or to MEMORY.md",
+    arguments: "[TEXT...]",
+    options: ["target", "date", ...HOME_OPTIONS, "json"],
+    load: () => import("./commands/memory-append.ts"),
+  },
+  {
+    surface: "memq",
+    path: ["memory", "flush"],
+    summary: "Tell whether a session should write down its memories before compaction",
+    options: [
+      "session-key",
+      "context-tokens",
+      "context-window",
+      "compaction-count",
+      "transcript-bytes",
+      "workspace-access",
+      "done",
+      ...HOME_OPTIONS,
+      "json",
+    ],
+    load: () => import("./commands/memory-flush.ts"),
+  },
 ];
 
 const OTHER_COMMANDS: Command[] = [

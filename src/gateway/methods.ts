@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import { usageError } from "../errors.ts";
 import type { MemoryEngine } from "../memory/engine.ts";
+import { isRealDate } from "../memory/dates.ts";
 import { indexAnswer } from "../memory/engine.ts";
 import type { MemoryPlace } from "../memory/service.ts";
 import type { JsonObject } from "../home/json.ts";
@@ -116,16 +117,83 @@ export const METHODS: Readonly<Record<string, Method>> = {
 
   "memory.index": method(
     v.strictObject({ agentId, force: v.optional(flag(), false) }),
-    async ({ agentId, force }, session) => {
+    async ({ agentId, force }, session, { signal }) => {
       const engine = await session.engine(agentId);
       const onProgress = throttled((progress) => session.notify("memory.progress", progress));
-      return indexAnswer(await engine.index({ force, onProgress }));
+      return indexAnswer(await engine.index({ force, onProgress, signal }));
     },
   ),
 
   "memory.status": method(
     v.strictObject({ agentId, deep: v.optional(flag(), false) }),
     async ({ agentId, deep }, session) => (await session.engine(agentId)).status({ deep }),
+  ),
+
+  "memory.recall": method(
+    v.strictObject({
+      agentId,
+      message: text(),
+      sessionKey: v.optional(text()),
+      chatType: v.optional(text()),
+      maxEntries: v.optional(whole(1, 20)),
+      projectKeys: v.optional(v.array(text(), "must be a list of strings")),
+    }),
+    async ({ agentId, ...request }, session) => {
+      const engine = await session.engine(agentId);
+      const { recallForMessage } = await import("../memory/recall-message.ts");
+      return recallForMessage(engine.agent, engine.readIndex(), request);
+    },
+  ),
+
+  "memory.context": method(
+    v.strictObject({ agentId, sessionKey: v.optional(text()), chatType: v.optional(text()) }),
+    async ({ agentId, ...request }, session) => {
+      const { contextForSession } = await import("../memory/context.ts");
+      return contextForSession((await session.engine(agentId)).agent, request);
+    },
+  ),
+
+  "memory.append": method(
+    v.strictObject({
+      agentId,
+      text: text(),
+      target: v.optional(oneOf("daily", "long-term"), "daily"),
+      date: v.optional(v.pipe(text(), v.check(isRealDate, "must be a date, YYYY-MM-DD"))),
+    }),
+    async ({ agentId, ...request }, session) => {
+      const engine = await session.engine(agentId);
+      const { appendForAgent } = await import("../memory/append.ts");
+      const appended = await appendForAgent(engine.agent, request);
+      engine.outdated();
+      return appended;
+    },
+  ),
+
+  "memory.flush": method(
+    v.strictObject({
+      agentId,
+      sessionKey: text(),
+      contextTokens: whole(0),
+      contextWindow: whole(0),
+      compactionCount: whole(0),
+      transcriptBytes: v.optional(whole(0)),
+      workspaceAccess: v.optional(oneOf("rw", "ro", "none")),
+    }),
+    async ({ agentId, ...request }, session) => {
+      const engine = await session.engine(agentId);
+      const { checkFlush } = await import("../memory/flush-check.ts");
+      return checkFlush(engine.agent, engine.readIndex(), request);
+    },
+  ),
+
+  "memory.flushed": method(
+    v.strictObject({ agentId, sessionKey: text(), compactionCount: whole(0) }),
+    async ({ agentId, ...request }, session) => {
+      const engine = await session.engine(agentId);
+      const { recordFlush } = await import("../memory/flush-check.ts");
+      recordFlush(engine.agent, request);
+      return {};
+    },
   ),
 
   "session.started": method(

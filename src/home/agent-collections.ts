@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { lstatSync } from "node:fs";
 import { basename, dirname, extname, join, relative, sep } from "node:path";
 import { absolutePath, escapedGlob, type Env } from "./paths.ts";
@@ -124,7 +123,7 @@ function extraCollection(extra: ExtraPath, path: string, isFile: boolean, option
 }
 
 function extraName(label: string, path: string, pattern: string | undefined): string {
-  const digest = createHash("sha256")
+  const digest = new Bun.CryptoHasher("sha256")
     .update(`${path}\0${pattern ?? ""}`)
     .digest("hex")
     .slice(0, 8);

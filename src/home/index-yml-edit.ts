@@ -1,4 +1,3 @@
-import { randomBytes } from "node:crypto";
 import { chmod, mkdir, rename, rm, stat, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { Document, YAMLMap } from "yaml";
@@ -42,7 +41,7 @@ async function replaceFile(path: string, text: string): Promise<void> {
     (stats) => stats.mode & 0o777,
     () => 0o600,
   );
-  const temporary = `${path}.${process.pid}.${randomBytes(4).toString("hex")}.tmp`;
+  const temporary = `${path}.${process.pid}.${crypto.randomUUID().slice(0, 8)}.tmp`;
   try {
     await writeFile(temporary, text, { mode, flag: "wx", flush: true });
     // The process's mask may have taken bits away that an existing file had.

@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import type { Document } from "yaml";
 import { MemqError, messageOf } from "../errors.ts";
@@ -144,7 +143,7 @@ function qmdConfig(data: JsonObject, path: string): QmdConfig {
 }
 
 function hashOf(data: JsonObject): string {
-  return createHash("sha256").update(JSON.stringify(data)).digest("hex");
+  return new Bun.CryptoHasher("sha256").update(JSON.stringify(data)).digest("hex");
 }
 
 function modelsOf(data: JsonObject): QmdModels {

@@ -1,4 +1,3 @@
-import { createHash, randomBytes } from "node:crypto";
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { basename, dirname, relative, resolve } from "node:path";
 import { withWriterLock } from "../store/lock.ts";
@@ -84,7 +83,7 @@ export function trustDigest(gated: GatedItems): string {
   const sorted = (items: [string, string][]): [string, string][] =>
     [...items].sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
   const canonical = { hooks: sorted(gated.hooks), paths: sorted(gated.paths), models: sorted(gated.models) };
-  return createHash("sha256").update(JSON.stringify(canonical)).digest("hex");
+  return new Bun.CryptoHasher("sha256").update(JSON.stringify(canonical)).digest("hex");
 }
 
 const FALSE_WORDS = new Set(["0", "false", "off", "no", "none"]);
@@ -134,7 +133,7 @@ async function readRecords(trustFile: string): Promise<JsonObject> {
 
 async function writeRecords(trustFile: string, records: JsonObject): Promise<void> {
   await mkdir(dirname(trustFile), { recursive: true, mode: 0o700 });
-  const temporary = `${trustFile}.${process.pid}.${randomBytes(4).toString("hex")}.tmp`;
+  const temporary = `${trustFile}.${process.pid}.${crypto.randomUUID().slice(0, 8)}.tmp`;
   await writeFile(temporary, `${JSON.stringify(records, null, 2)}\n`, { mode: 0o600, flag: "wx" });
   await rename(temporary, realPath(trustFile));
 }

@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { accessSync, constants, realpathSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, isAbsolute, join, resolve } from "node:path";
@@ -25,7 +24,7 @@ export function hostAddress(modelsFolder: string): HostAddress {
     nativeBuild(),
     protocolVersion,
   ]);
-  const name = `memq-${createHash("sha256").update(identity).digest("hex").slice(0, 16)}`;
+  const name = `memq-${new Bun.CryptoHasher("sha256").update(identity).digest("hex").slice(0, 16)}`;
   const base = socketFolder(name);
   return { socket: join(base, `${name}.sock`), lock: join(base, `${name}.lock`), log: join(base, `${name}.log`) };
 }

@@ -20,6 +20,8 @@ import { turns } from "./turns.ts";
 /** More requests than this at once are refused: whoever sends them does not wait for answers. */
 const maxPending = 64;
 const defaultIdleMs = 5 * 60_000;
+/** No text, document or expansion takes this long; native code that does hangs, and clients get a new host. */
+const turnLimitMs = 10 * 60_000;
 
 /**
  * Runs this process as the model host of a models folder until it has been idle for five minutes (`MEMQ_MODEL_IDLE_MS`; 0: until
@@ -46,7 +48,10 @@ type Client = { socket: Socket; running: Map<number, AbortController> };
 function modelHostServer(idleMs: number): { run(address: HostAddress): Promise<void>; stop(why: string): void } {
   const started = Date.now();
   const clients = new Set<Client>();
-  const turn = turns();
+  const turn = turns(turnLimitMs, () => {
+    logLine("fatal: native code hangs");
+    process.exit(1);
+  });
   let runtime: Promise<Runtime> | undefined;
   const engine = modelEngine(() => (runtime ??= loadRuntime(logLine)));
   let idleTimer: Timer | undefined;

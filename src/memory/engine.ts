@@ -1,10 +1,11 @@
-import { existsSync, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import { MemqError, messageOf } from "../errors.ts";
 import type { AgentHome } from "../home/agent-home.ts";
 import type { Collection } from "../home/types.ts";
 import { documentCounts, findDocument } from "../store/documents.ts";
 import { openIndex } from "../store/open.ts";
 import type { Index } from "../store/types.ts";
+import { keepVectorCodes } from "../store/vector-codes.ts";
 import { isSyncing } from "../sync/client.ts";
 import type { FreshnessOptions } from "../sync/freshness.ts";
 import { keepFresh } from "../sync/freshness.ts";
@@ -31,7 +32,12 @@ export type EngineOptions = {
   log: (sentence: string) => void;
 };
 
-export type IndexOptions = { force?: boolean; onProgress?: (progress: SyncProgress) => void };
+export type IndexOptions = {
+  force?: boolean;
+  onProgress?: (progress: SyncProgress) => void;
+  /** Leaves the sync; it ends when nobody else waits for it. */
+  signal?: AbortSignal;
+};
 
 export type IndexAnswer = Change & { files: number; passages: number; embedded: number; ms: number };
 
@@ -48,6 +54,8 @@ export type MemoryEngine = {
   isEmpty(): boolean;
   /** The index, open for reading; it is the engine that closes it. */
   readIndex(): Index;
+  /** Something on disk is newer than the index: a living engine syncs soon. */
+  outdated(): void;
   sessionStarted(): void;
   /** A transcript (absolute path) has grown. */
   sessionUpdated(sessionFile?: string): void;
@@ -68,7 +76,7 @@ export function indexAnswer(report: SyncReport): IndexAnswer {
 export function openMemoryEngine(agent: AgentHome, options: EngineOptions): MemoryEngine {
   const { home, memory } = agent;
   const { log } = options;
-  const reader = indexReader(home.indexPath);
+  const reader = indexReader(home.indexPath, options.live);
   const provider = providerOpener(agent);
   const syncs: SyncState = { last: null, error: null, endedAt: 0 };
   const freshness = options.live && memory.enabled ? keepFresh(home, freshnessOptions(agent, reader, options)) : null;
@@ -78,6 +86,7 @@ export function openMemoryEngine(agent: AgentHome, options: EngineOptions): Memo
     try {
       syncs.last = await (freshness === null ? syncIndex(home, wanted) : freshness.sync(wanted));
       syncs.error = null;
+      reader.warm();
       return syncs.last;
     } catch (error) {
       syncs.error = messageOf(error);
@@ -152,6 +161,7 @@ export function openMemoryEngine(agent: AgentHome, options: EngineOptions): Memo
     },
     isEmpty,
     readIndex: () => reader.current(),
+    outdated: () => freshness?.outdated(),
     sessionStarted: () => freshness?.sessionStarted(),
     sessionUpdated: (sessionFile) => sessionFile !== undefined && freshness?.transcriptChanged(sessionFile),
     async close() {
@@ -169,7 +179,10 @@ function freshnessOptions(agent: AgentHome, reader: IndexReader, options: Engine
   let deltas: TranscriptDeltas | null = null;
   return {
     settings: { ...memory.sync, watch: memory.sync.watch && options.watch },
-    onReport: (report) => reportSync(report, options),
+    onReport(report) {
+      reader.warm();
+      reportSync(report, options);
+    },
     onWarning: options.log,
     async transcriptDue(path) {
       const { transcriptDeltas } = await import("./deltas.ts");
@@ -195,27 +208,42 @@ function reportSync(report: SyncReport, { onChanged, log }: EngineOptions): void
   if (added + changed + removed > 0) onChanged?.({ added, changed, removed });
 }
 
-type IndexReader = { current(): Index; close(): void };
+type IndexReader = {
+  current(): Index;
+  /** Prepares what a first search by meaning would have to wait for. */
+  warm(): void;
+  close(): void;
+};
 
 /** Keeps the index open for reading, and opens it again when a writer made, migrated or replaced the file. */
-function indexReader(path: string): IndexReader {
+function indexReader(path: string, live: boolean): IndexReader {
   let index: Index | null = null;
   let inode = 0;
-  return {
+  const reader: IndexReader = {
     current() {
-      const now = existsSync(path) ? statSync(path).ino : 0;
+      const now = statSync(path, { throwIfNoEntry: false })?.ino ?? 0;
       if (index === null || index.state !== "ready" || now !== inode) {
         index?.close();
         index = openIndex(path, { mode: "read" });
         inode = now;
+        if (live && index.state === "ready") keepVectorCodes(index);
       }
       return index;
+    },
+    warm() {
+      if (!live) return;
+      // An index that is closed meanwhile ends the work; the next search says what is wrong, if something is.
+      reader
+        .current()
+        .codes?.warm()
+        .catch(() => {});
     },
     close() {
       index?.close();
       index = null;
     },
   };
+  return reader;
 }
 
 /** Opens the agent's embedding provider when first needed, and again a while after that failed. */

@@ -2,6 +2,7 @@ import { MemqError } from "../errors.ts";
 import type { EmbeddingProvider } from "../embed/types.ts";
 import type { AgentHome } from "../home/agent-home.ts";
 import type { Collection, SearchProfile } from "../home/types.ts";
+import { sessionIdOf } from "../notes/transcript.ts";
 import { parseTime } from "../search/filters.ts";
 import { failureMakesUnavailable } from "../search/query-vector.ts";
 import { search } from "../search/search.ts";
@@ -9,8 +10,10 @@ import type { Hit, HitExplanation, SearchAnswer, SearchRequest } from "../search
 import type { Index } from "../store/types.ts";
 import { citationOf, citationsShown, withSource } from "./citations.ts";
 import { judgeScope } from "./scope.ts";
+import { sessionFacts } from "./sessions.ts";
 import type { UnavailableAnswer } from "./unavailable.ts";
 import { memoryDisabled, providerUnavailable, sessionsUnavailable } from "./unavailable.ts";
+import { mayAskAgent, readSessions, visibleSessionIds } from "./visibility.ts";
 
 export type MemorySearchRequest = {
   query: string;
@@ -84,6 +87,11 @@ export function answerWithoutIndex(agent: AgentHome, request: MemorySearchReques
   if (!memory.enabled) return memoryDisabled(memory);
   const verdict = judgeScope(memory.scope, request.sessionKey, request.chatType);
   if (!verdict.allowed) return { results: [], denied: true, reason: verdict.reason };
+  const asking = sessionFacts(request.sessionKey).agentId ?? memory.agentId;
+  if (!mayAskAgent(asking, memory.agentId, memory.agentToAgent)) {
+    const reason = `agent ${asking} may not search the memory of agent ${memory.agentId} (tools.agentToAgent)`;
+    return { results: [], denied: true, reason };
+  }
   if (request.corpus === "sessions" && !memory.sessions.indexed) return sessionsUnavailable();
   return null;
 }
@@ -104,7 +112,7 @@ export async function searchMemory(
 
   const startedAt = performance.now();
   const provider = opened.provider ?? null;
-  const found = await search({ home, index, provider }, searchRequest(context, request));
+  const found = await search({ home, index, provider }, await searchRequest(context, request));
   const failure = found.providerFailure;
   if (failure !== undefined && provider !== null && failureMakesUnavailable(home.embedding, provider)) {
     return { answer: providerUnavailable(failure.message), stale: found.stale };
@@ -112,15 +120,17 @@ export async function searchMemory(
   return { answer: foundAnswer(context, request, found, performance.now() - startedAt), stale: found.stale };
 }
 
-function searchRequest({ agent, deadline }: SearchContext, request: MemorySearchRequest): SearchRequest {
+async function searchRequest({ agent, deadline }: SearchContext, request: MemorySearchRequest): Promise<SearchRequest> {
   const now = clockOf(request.asOf);
   const limit = request.maxResults ?? agent.memory.limits.maxResults;
   const { since, until, tags, minScore } = request;
+  const collections = corpusOf(agent.home.collections, request.corpus);
+  const visible = await transcriptFilter(agent, collections, request.sessionKey);
   return {
     query: request.query,
     profile: profileFor(agent, limit),
     limit,
-    collections: corpusOf(agent.home.collections, request.corpus).map(({ name }) => name),
+    collections: collections.map(({ name }) => name),
     asOf: now,
     deadline,
     ...(minScore === undefined ? {} : { minScore }),
@@ -128,7 +138,22 @@ function searchRequest({ agent, deadline }: SearchContext, request: MemorySearch
     ...(until === undefined ? {} : { until: parseTime(until, "until", now) }),
     ...(tags === undefined ? {} : { tags }),
     ...(request.explain ? { explain: true } : {}),
+    ...(visible === null ? {} : { visible }),
   };
+}
+
+/** Keeps transcripts from a session that may not see them; null when it may see everything that is searched. */
+async function transcriptFilter(
+  { home, memory }: AgentHome,
+  collections: Collection[],
+  sessionKey: string | undefined,
+): Promise<SearchRequest["visible"] | null> {
+  const transcripts = new Set(collections.filter(({ source }) => source === "sessions").map(({ name }) => name));
+  if (transcripts.size === 0 || memory.visibility === "agent" || memory.visibility === "all") return null;
+  const sessions = await readSessions(home.stateDir ?? "", memory.agentId);
+  const ids = visibleSessionIds(memory.visibility, sessionKey, sessions);
+  return ({ collection, path }) =>
+    !transcripts.has(collection) || ids === null || ids.has(sessionIdOf(path.slice(path.lastIndexOf("/") + 1)));
 }
 
 function profileFor({ home, memory }: AgentHome, limit: number): SearchProfile {

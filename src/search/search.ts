@@ -69,11 +69,13 @@ function modeOf(vector: VectorLeg | null, hybrid: boolean): SearchAnswer["mode"]
   return hybrid ? "hybrid" : "vector";
 }
 
-/** The collections asked for, and where a period or tags are given the documents that pass. */
+/** The collections asked for, and where not every note of theirs counts the documents that do. */
 function scopeOf(index: Index, request: SearchRequest): Scope {
   const { collections } = request;
   if (!isFiltering(request)) return { collections };
-  const documents = documentsIn(index, collections).filter((document) => passesFilter(document, request));
+  const documents = documentsIn(index, collections).filter(
+    (document) => passesFilter(document, request) && request.visible?.(document) !== false,
+  );
   return documents.length === 0 ? { collections: [] } : { collections, documentIds: documents.map(({ id }) => id) };
 }
 

@@ -1,9 +1,10 @@
+import type { NoteFilter } from "./filters.ts";
 import type { MemqError } from "../errors.ts";
 import type { SearchProfile } from "../home/types.ts";
 import type { Snippet } from "./snippet.ts";
 
 /** What is asked; times are milliseconds since 1970. */
-export type SearchRequest = {
+export type SearchRequest = NoteFilter & {
   query: string;
   profile: SearchProfile;
   /** Rows wanted. */
@@ -16,10 +17,6 @@ export type SearchRequest = {
   asOf: number;
   /** When the answer must go out. */
   deadline: number;
-  since?: number;
-  until?: number;
-  /** A note must carry all of them. */
-  tags?: string[];
   explain?: boolean;
   /** Hits whose file is gone are answered all the same. */
   keepGone?: boolean;

@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { readMeta, writeMeta } from "./meta.ts";
 import type { Index, VectorIdentity } from "./types.ts";
 
@@ -20,7 +19,7 @@ function identityFields(identity: VectorIdentity): string {
 export function cacheSpace(identity: VectorIdentity): string {
   const { provider, model, endpoint, dimensions, documentInputType, promptForm } = identity;
   const parts = JSON.stringify([provider, model, endpoint, dimensions, documentInputType, promptForm]);
-  return createHash("sha256").update(parts).digest("hex").slice(0, 16);
+  return new Bun.CryptoHasher("sha256").update(parts).digest("hex").slice(0, 16);
 }
 
 function readIdentity(index: Index, key: string): VectorIdentity | null {

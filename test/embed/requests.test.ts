@@ -1,5 +1,6 @@
 // What goes over the wire: path, headers and body of each provider, as its service documents them.
 import { afterEach, describe, expect, test } from "bun:test";
+import { createHash, createHmac } from "node:crypto";
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -274,6 +275,23 @@ describe("ollama", () => {
   });
 });
 
+/** The signature a request should have, by the published steps of AWS Signature Version 4. */
+function signatureOf(request: Recorded, secret: string): string {
+  const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
+  const hmac = (key: string | Buffer, text: string) => createHmac("sha256", key).update(text).digest();
+  const date = request.headers["x-amz-date"] ?? "";
+  const [, scope = "", names = ""] =
+    /Credential=[^/]+\/([^,]+), SignedHeaders=([^,]+)/.exec(request.headers["authorization"] ?? "") ?? [];
+  const value = (name: string) => (name === "host" ? request.url.host : request.headers[name]?.trim());
+  const headers = names.split(";").map((name) => `${name}:${value(name)}\n`);
+  // Each part of the path is encoded once more than in the request line.
+  const path = request.url.pathname.split("/").map(encodeURIComponent).join("/");
+  const canonical = [request.method, path, "", headers.join(""), names, sha256(request.text)].join("\n");
+  const toSign = ["AWS4-HMAC-SHA256", date, scope, sha256(canonical)].join("\n");
+  const key = scope.split("/").reduce<string | Buffer>((from, part) => hmac(from, part), `AWS4${secret}`);
+  return hmac(key, toSign).toString("hex");
+}
+
 describe("bedrock", () => {
   const env = { AWS_ACCESS_KEY_ID: "AKIDEXAMPLE", AWS_SECRET_ACCESS_KEY: KEY, AWS_REGION: "eu-west-1" };
 
@@ -286,6 +304,7 @@ describe("bedrock", () => {
       /^AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE\/\d{8}\/eu-west-1\/bedrock\/aws4_request, SignedHeaders=[a-z;-]+, Signature=[\da-f]{64}$/,
     );
     expect(query.headers["x-amz-date"]).toMatch(/^\d{8}T\d{6}Z$/);
+    expect(query.headers["authorization"]).toEndWith(`Signature=${signatureOf(query, KEY)}`);
     expect(query.body).toEqual({ inputText: "who?", dimensions: 1024, normalize: true });
   });
 
