@@ -14,6 +14,8 @@ export type QueryTerm = {
   /** Passages are found by it; other terms only add to the score of what was found. */
   finds: boolean;
   kind: Token["kind"];
+  /** Only there as a part of an identifier that is a term of its own. */
+  part: boolean;
 };
 
 /** A query as the keyword leg understands it: tokens only, nothing of it is syntax any more. */
@@ -126,8 +128,11 @@ function queryTerms(tokens: Weighed[]): QueryTerm[] {
   for (const { term, weight, kind, part } of tokens) {
     const finds = !(kind === "single" && part);
     const known = terms.get(term);
-    if (known === undefined) terms.set(term, { term, weight, finds, kind });
-    else known.weight = Math.max(known.weight, weight);
+    if (known === undefined) terms.set(term, { term, weight, finds, kind, part });
+    else {
+      known.weight = Math.max(known.weight, weight);
+      known.part &&= part;
+    }
   }
   const all = [...terms.values()];
   if (!all.some((term) => term.finds)) for (const term of all) term.finds = true;

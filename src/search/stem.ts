@@ -35,12 +35,15 @@ function fixedPoint(word: string, rules: (word: string) => string): string {
 
 /**
  * English inflection and derivation first, then what the Romance and Germanic languages add: plural, gender and case vowels
- * (`rojo, rojas`, `gatto, gatti`, `Stadt, Städte`), the Portuguese plural `-ções`, the German and Dutch `-en` (but `listen` is no list).
+ * (`maestro, maestras`, `palazzo, palazzi`, `Stadt, Städte`), the Portuguese plural `-ções`, the German and Dutch `-en` (but `listen` is no list).
  */
 function stemLatin(word: string): string {
   let form = stemEnglish(word.replace(/(?<=..[cs])oes$/, "ao"));
+  // `stories` is `story`, and no inflection of what `stor` is the stem of.
+  if (form.endsWith("i") && /(?:y|ies|ied)$/.test(word)) return `${form.slice(0, -1)}y`;
   if (form.length > 5 && /(?<!st)en$/.test(form)) form = form.slice(0, -1);
-  return form.length > 4 && /[aeio]$/.test(form) ? form.slice(0, -1) : form;
+  // Shorter English words would meet others: `plane` and `plan`.
+  return form.length > 5 && /[aeio]$/.test(form) ? form.slice(0, -1) : form;
 }
 
 /** Case, gender and number endings after Dolamic and Savoy's light Russian stemmer, which suit the other Slavic languages too. */

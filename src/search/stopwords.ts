@@ -26,8 +26,8 @@ const ASKING: Partial<Record<Language, string>> = {
     "once few own very just them her his when why whose whom whether does doing done having don't doesn't didn't isn't aren't wasn't weren't can't couldn't won't " +
     "wouldn't shouldn't hasn't haven't hadn't it's i'm i've i'll i'd you're you've you'll we're we've we'll they're they've that's " +
     "what's who's where's how's let's there's tell show shall may us am no not nor yes so please",
-  spa: "qué cuál cuáles quién quiénes cómo cuándo cuánto cuánta cuántos cuántas dónde por qué es son fue ser ha han había hay e u",
-  por: "qual quais quem como quando quanto quanta quantos quantas onde por que é são foi ser há um uma o os a as",
+  spa: "qué cuál cuáles quién quiénes cómo cuándo cuánto cuánta cuántos cuántas dónde por qué es son fue ser está están estaba ha han había hay e u",
+  por: "qual quais quem como quando quanto quanta quantos quantas onde por que é são foi ser está estão estava há um uma o os a as",
   fra: "quel quelle quels quelles qui que quoi comment quand combien où pourquoi est-ce quelqu'un c'est qu'est d'un d'une l' y a été",
   deu: "wer was wann wo wie warum wieso weshalb welche welcher welches welchen welchem wen wem wessen wieviel wie viele",
   ita: "quale quali chi che cosa come quando quanto quanta quanti quante dove perché è sono fu",

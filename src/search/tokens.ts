@@ -222,8 +222,10 @@ function addCompound(tokens: Token[], run: Atom[], after: string): void {
     }
   }
   for (const whole of wholes) {
+    // `data-sets` written together is a word like any other.
+    const term = /^[\p{L}\p{M}]+$/u.test(whole) ? stem(whole, first.script) : whole;
     if (whole.length <= MAX_TERM)
-      tokens.push({ term: whole, surface: whole, kind: "whole", part: false, script: first.script });
+      tokens.push({ term, surface: whole, kind: "whole", part: false, script: first.script });
   }
 }
 
