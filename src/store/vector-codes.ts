@@ -21,7 +21,7 @@ import type { Index, Scope, VectorCandidate, VectorCodes } from "./types.ts";
  */
 
 /** Candidates by differing bits for each that is asked for: the second ranking is sharper, and cheap. */
-const FIRST_PASS = 6;
+const FIRST_PASS = 8;
 
 /** Vectors that the mean is taken from. */
 const SAMPLE = 1000;
