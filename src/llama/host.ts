@@ -9,6 +9,7 @@ import {
   encodedVector,
   messageLine,
   messageReader,
+  otherVersion,
   protocolVersion,
   type HostInfo,
   type HostReply,
@@ -20,14 +21,18 @@ import { turns } from "./turns.ts";
 /** More requests than this at once are refused: whoever sends them does not wait for answers. */
 const maxPending = 64;
 const defaultIdleMs = 5 * 60_000;
+/** No text, document or expansion takes this long; native code that does hangs, and clients get a new host. */
+const turnLimitMs = 10 * 60_000;
 
 /**
  * Runs this process as the model host of a models folder until it has been idle for five minutes (`MEMQ_MODEL_IDLE_MS`; 0: until
- * its last client goes), and ends it. Ends at once when another process already is that host.
+ * its last client goes), and ends it. Ends at once when another process already is that host, or when its starter looks for
+ * it at another socket: the starter is of another version.
  */
-export async function runModelHost(modelsFolder: string): Promise<never> {
+export async function runModelHost(modelsFolder: string, socket: string): Promise<never> {
   process.umask(0o077);
   const address = hostAddress(modelsFolder);
+  if (address.socket !== socket) process.exit(otherVersion);
   const release = tryLock(address.lock);
   if (release === null) process.exit(0);
   // Whoever held the lock before is gone, so a socket that is still there is dead.
@@ -46,7 +51,10 @@ type Client = { socket: Socket; running: Map<number, AbortController> };
 function modelHostServer(idleMs: number): { run(address: HostAddress): Promise<void>; stop(why: string): void } {
   const started = Date.now();
   const clients = new Set<Client>();
-  const turn = turns();
+  const turn = turns(turnLimitMs, () => {
+    logLine("fatal: native code hangs");
+    process.exit(1);
+  });
   let runtime: Promise<Runtime> | undefined;
   const engine = modelEngine(() => (runtime ??= loadRuntime(logLine)));
   let idleTimer: Timer | undefined;

@@ -7,6 +7,7 @@ import {
   newestRows,
   type PassageOfRow,
   passagesOfRows,
+  rowGeneration,
   rowsOfKeys,
   vectorDimensions,
   vectorPages,
@@ -21,7 +22,7 @@ import type { Index, Scope, VectorCandidate, VectorCodes } from "./types.ts";
  */
 
 /** Candidates by differing bits for each that is asked for: the second ranking is sharper, and cheap. */
-const FIRST_PASS = 6;
+const FIRST_PASS = 8;
 
 /** Vectors that the mean is taken from. */
 const SAMPLE = 1000;
@@ -91,6 +92,7 @@ function generationOf(index: Index): string {
   return JSON.stringify([
     readMeta(index, "vectors.serving"),
     readMeta(index, "collections.renamed"),
+    rowGeneration(index),
     vectorDimensions(index),
     isPackedEmpty(index, "memq_vectors"),
   ]);

@@ -1,6 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { createHash } from "node:crypto";
+import { once } from "node:events";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pullModel, presentModel, type ModelFolders } from "../../src/llama/models.ts";
@@ -90,6 +93,15 @@ const failure = (work: Promise<unknown>) =>
     (error: unknown) => error as { code: string; message: string; hint: string },
   );
 
+/** Pulls in a process of its own and returns whether that downloaded anything. */
+async function pulledByChild(env: NodeJS.ProcessEnv): Promise<string> {
+  const script = `import { pullModel } from ${JSON.stringify(join(import.meta.dir, "../../src/llama/models.ts"))};
+    const { downloaded } = await pullModel(${JSON.stringify(spec)}, { own: ${JSON.stringify(folder)}, others: [] });
+    console.log(downloaded);`;
+  const child = Bun.spawn([process.execPath, "-e", script], { stdout: "pipe", env });
+  return (await new Response(child.stdout).text()).trim();
+}
+
 describe("a download", () => {
   test("arrives whole, private, with progress, and is then found without asking", async () => {
     const progress: number[] = [];
@@ -143,15 +155,31 @@ describe("a download", () => {
   });
 
   test("that several processes want happens once", async () => {
-    const script = `import { pullModel } from ${JSON.stringify(join(import.meta.dir, "../../src/llama/models.ts"))};
-      const { downloaded } = await pullModel(${JSON.stringify(spec)}, { own: ${JSON.stringify(folder)}, others: [] });
-      console.log(downloaded);`;
-    const children = [1, 2, 3].map(() =>
-      Bun.spawn([process.execPath, "-e", script], { stdout: "pipe", env: process.env }),
-    );
-    const outputs = await Promise.all(children.map(({ stdout }) => new Response(stdout).text()));
-    expect(outputs.map((text) => text.trim()).sort()).toEqual(["false", "false", "true"]);
+    const outputs = await Promise.all([1, 2, 3].map(() => pulledByChild(process.env)));
+    expect(outputs.sort()).toEqual(["false", "false", "true"]);
     expect(gets()).toHaveLength(1);
+  });
+
+  test("goes through the proxy that the environment names", async () => {
+    const seen: string[] = [];
+    const proxy = createServer((request, response) => {
+      const { host, pathname } = new URL(request.url ?? "");
+      seen.push(host);
+      const { method = "GET" } = request;
+      const answered = fetch(`${hub.url}${pathname}`, { method, redirect: "manual" });
+      void (async () => {
+        const answer = await answered;
+        response.writeHead(answer.status, Object.fromEntries(answer.headers));
+        response.end(method === "HEAD" ? undefined : Buffer.from(await answer.arrayBuffer()));
+      })();
+    });
+    await once(proxy.listen(0, "127.0.0.1"), "listening");
+    const { port } = proxy.address() as AddressInfo;
+    const env = { ...process.env, HF_ENDPOINT: "http://hub.invalid", HTTP_PROXY: `http://127.0.0.1:${port}` };
+    expect(await pulledByChild(env)).toBe("true");
+    expect(readFileSync(target())).toEqual(content);
+    expect(new Set(seen)).toEqual(new Set(["hub.invalid"]));
+    proxy.close();
   });
 
   test("of a repository takes the file that the hub names", async () => {
