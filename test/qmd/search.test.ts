@@ -14,10 +14,10 @@ beforeAll(async () => {
       "other/c.md": "# C\nhedgehog\n",
     },
     {
-      yaml: `${collectionsYaml(["notes", "other"], "global_context: Global\n").replace(
+      yaml: collectionsYaml(["notes", "other"], "global_context: Global\n").replace(
         '/notes"',
-        '/notes"\n    context:\n      sub: \'Sub "ctx", here\'',
-      )}`,
+        `/notes"\n    context:\n      sub: 'Sub "ctx", here'`,
+      ),
     },
   );
 });
