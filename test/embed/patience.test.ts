@@ -1,10 +1,13 @@
 // How one request is tried again: what is waited for, how long, and when no more.
 import { describe, expect, test } from "bun:test";
+import { MemqError } from "../../src/errors.ts";
+import type { EmbeddingSettings } from "../../src/home/types.ts";
+import type { Fetch } from "../../src/embed/http.ts";
 import { EmbedError } from "../../src/embed/errors.ts";
 import { documentPatience, queryPatience, withRetries, type Patience } from "../../src/embed/send.ts";
 import { failure, fakeClock, KEY, never, opened, settingsFor } from "./harness.ts";
 import { standIn } from "./servers/stand-in.ts";
-import { openAiWire } from "./servers/wires.ts";
+import { ollamaWire, openAiWire } from "./servers/wires.ts";
 
 function tries(errors: EmbedError[], patience: Patience = documentPatience(false, undefined)) {
   const clock = fakeClock();
@@ -67,6 +70,38 @@ test("a question is not kept waiting for more than eight seconds of pauses", asy
   const { result, clock } = tries(repeated(rate()), queryPatience(false));
   await failure(result);
   expect(clock.pauses.reduce((sum, pause) => sum + pause, 0)).toBeLessThanOrEqual(8_000);
+});
+
+describe("requests at the same time", () => {
+  test.each([
+    ["four unless set", { provider: "openai" }, 4],
+    ["as many as are set", { provider: "openai", concurrency: 2 }, 2],
+    ["one at a time for a server on a desk", { provider: "ollama", baseUrl: "https://box.example.net" }, 1],
+  ] as [string, Partial<EmbeddingSettings>, number][])("%s", async (_what, settings, most) => {
+    const server = standIn(settings.provider === "ollama" ? ollamaWire : openAiWire);
+    let running = 0;
+    let seen = 0;
+    const fetch: Fetch = async (url, init) => {
+      seen = Math.max(seen, ++running);
+      const response = await server.fetch(url, init);
+      running--;
+      return response;
+    };
+    const provider = await opened(settingsFor({ ...settings, apiKey: KEY }), { fetch });
+    const texts = Array.from({ length: 12 }, (_, i) => ({ text: `${i} ${"x".repeat(6000)}` }));
+    await provider.embedDocuments(texts, never());
+    expect(seen).toBe(most);
+    await server.stop();
+  });
+});
+
+test("an error of whoever saves the vectors comes back as it is", async () => {
+  const server = standIn(openAiWire);
+  const provider = await opened(settingsFor({ provider: "openai", apiKey: KEY }), { fetch: server.fetch });
+  const full = new MemqError("DISK_FULL", "The disk is full.");
+  const saving = provider.embedDocuments([{ text: "a" }], never(), { onVectors: () => Promise.reject(full) });
+  expect(await failure(saving)).toBe(full);
+  await server.stop();
 });
 
 describe("what an answer means", () => {
