@@ -1,8 +1,9 @@
 // Builds the executable: bun run build [--target linux-x64|linux-arm64|darwin-arm64|darwin-x64] [--outfile FILE]
-import { chmodSync, existsSync, mkdirSync, renameSync, rmSync, statSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import packageJson from "../package.json";
+import { adHocSigned } from "./build/macho.ts";
 import { embeddedModule } from "./build/native-parts.ts";
 import { executablePlugin } from "./build/plugin.ts";
 import { targetNamed } from "./build/targets.ts";
@@ -45,6 +46,7 @@ if (!result.success) {
   rmSync(unfinished, { force: true });
   process.exit(1);
 }
+if (target.os === "darwin") writeFileSync(unfinished, adHocSigned(readFileSync(unfinished), "memq"));
 chmodSync(unfinished, 0o755);
 renameSync(unfinished, outfile);
 console.log(`${outfile} ${target.name} ${(statSync(outfile).size / 1e6).toFixed(1)} MB`);

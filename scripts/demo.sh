@@ -21,5 +21,5 @@ memq() { dist/memq "$@" --workspace "$demo/workspace" --state-dir "$demo/state" 
 echo "== memq memory index"
 memq memory index
 echo
-echo "== memq memory search 'doctor'   (the note says physician, and never doctor)"
-memq memory search "doctor" --max-results 1
+echo "== memq memory search 'airplane baggage'   (the note says airline and luggage)"
+memq memory search "airplane baggage" --max-results 1

@@ -4,6 +4,9 @@
 set -eu
 cd "$(dirname "$0")/.."
 
+# A linked folder is another checkout's: installing would empty it.
+if [ -L node_modules ]; then exit 0; fi
+
 stamp=node_modules/.memq-installed
 if [ -f "$stamp" ] && cmp -s package-lock.json "$stamp"; then exit 0; fi
 

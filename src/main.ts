@@ -1,17 +1,16 @@
 #!/usr/bin/env bun
-import { basename } from "node:path";
-import { writeOut } from "./cli/output.ts";
+import { writeLine } from "./cli/output.ts";
 import { versionLine } from "./version.ts";
 
 const argv = process.argv.slice(2);
-const program = /^qmd(\.exe)?$/.test(basename(process.argv0)) ? "qmd" : "memq";
+const program = /(^|[\\/])qmd(\.exe)?$/.test(process.argv0) ? "qmd" : "memq";
 
 if (argv.length === 1 && (argv[0] === "--version" || argv[0] === "-v")) {
   // Asked for often and by impatient clients: answered without loading anything else.
-  writeOut(`${versionLine(program)}\n`);
-} else if (argv[0] === "__model-host" && argv[1] !== undefined) {
+  writeLine(versionLine(program));
+} else if (argv[0] === "__model-host" && argv[1] !== undefined && argv[2] !== undefined) {
   const { runModelHost } = await import("./llama/host.ts");
-  await runModelHost(argv[1]);
+  await runModelHost(argv[1], argv[2]);
 } else {
   const [{ runCommandLine }, { vecExtensionPath }, { setVecLoader }] = await Promise.all([
     import("./cli/run.ts"),

@@ -57,11 +57,11 @@ function fetchPackage(folder: string, target: Target, specifier: string): void {
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, "package.json"), `{"private":true}\n`);
   const common = ["--ignore-scripts", "--no-save", `--os=${target.os}`, `--cpu=${target.cpu}`];
-  // Whoever has only Bun has no npm; both take the same options here.
+  // Whoever has only Bun has no npm. The package is named itself, so npm must be forced past its platform.
   const command =
     Bun.which("npm") === null
       ? [process.execPath, "add", ...common, specifier]
-      : ["npm", "install", ...common, "--libc=glibc", "--no-audit", "--no-fund", specifier];
+      : ["npm", "install", ...common, "--force", "--libc=glibc", "--no-audit", "--no-fund", specifier];
   const { exitCode, stderr } = Bun.spawnSync(command, { cwd: folder, stdout: "ignore", stderr: "pipe" });
   if (exitCode !== 0) throw new Error(`${specifier} could not be fetched: ${stderr.toString().trim()}`);
 }

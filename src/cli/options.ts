@@ -54,6 +54,23 @@ export const MEMQ_OPTIONS = {
   force: { short: "f", description: "Read and cut everything again" },
   from: { value: "N", description: "First line" },
   lines: { value: "N", description: "Number of lines" },
+  target: {
+    value: "NAME",
+    choices: ["daily", "long-term"],
+    description: "Where to append: daily (default) or long-term",
+  },
+  date: { value: "DATE", description: "Day of the daily note, YYYY-MM-DD (default: today in the user's zone)" },
+  project: { value: "KEY", multiple: true, description: "A project that is active (repeat for several)" },
+  "context-tokens": { value: "N", description: "Tokens in the session's context now" },
+  "context-window": { value: "N", description: "Tokens that the model takes" },
+  "compaction-count": { value: "N", description: "Compactions that the session has had" },
+  "transcript-bytes": { value: "N", description: "Size of the session's transcript" },
+  "workspace-access": {
+    value: "MODE",
+    choices: ["rw", "ro", "none"],
+    description: "What the session may do in the workspace",
+  },
+  done: { description: "Record that the flush of this cycle has run" },
   deep: { description: "Also try the embedding provider and the vector search" },
   index: { description: "Bring the index up to date first" },
 } as const satisfies Record<string, Option>;

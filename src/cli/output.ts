@@ -1,7 +1,12 @@
-import { writeSync } from "node:fs";
-import { isatty } from "node:tty";
+/*
+ * The only place that writes to stdout. Results go there, everything said about them goes to stderr. Built-in modules are looked up
+ * when needed: importing them takes longer than the whole of `--version`.
+ */
 
-/** The only place that writes to stdout. Results go there, everything said about them goes to stderr. */
+/** One line, by the way out that needs nothing loaded. */
+export function writeLine(line: string): void {
+  console.log(line);
+}
 
 /** Writes results, whole, before it returns; a reader that went away ends the program quietly. */
 export function writeOut(text: string): void {
@@ -20,12 +25,21 @@ export function notice(sentence: string): void {
 
 /** Replaces the progress line on a terminal; elsewhere nothing. An empty line removes it. */
 export function showProgress(line: string): void {
-  if (isatty(2)) writeWhole(2, `\r\u001B[K${line}`);
+  if (isTerminal(2)) writeWhole(2, `\r\u001B[K${line}`);
+}
+
+function isTerminal(descriptor: 1 | 2): boolean {
+  return process.getBuiltinModule("node:tty").isatty(descriptor);
+}
+
+/** Whether a person sees stdout. */
+export function isOnTerminal(): boolean {
+  return isTerminal(1);
 }
 
 /** Whether stdout may carry colours. */
 export function hasColor(): boolean {
-  return !process.env["NO_COLOR"] && process.env["TERM"] !== "dumb" && isatty(1);
+  return !process.env["NO_COLOR"] && process.env["TERM"] !== "dumb" && isTerminal(1);
 }
 
 /** The text in bold, dim or green where colours are wanted. */
@@ -61,7 +75,7 @@ function writeWhole(descriptor: 1 | 2, text: string): void {
   const bytes = Buffer.from(text);
   for (let written = 0; written < bytes.length;) {
     try {
-      written += writeSync(descriptor, bytes, written);
+      written += process.getBuiltinModule("node:fs").writeSync(descriptor, bytes, written);
     } catch (error) {
       const code = (error as NodeJS.ErrnoException).code;
       // A pipe that someone set to non-blocking and that is full: wait for its reader.

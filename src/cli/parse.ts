@@ -1,8 +1,8 @@
 import { parseArgs } from "node:util";
 import { MemqError, usageError } from "../errors.ts";
+import { nearestName } from "../home/nearest.ts";
 import type { Option, OptionName } from "./options.ts";
 import { MEMQ_OPTIONS, optionsOf, QMD_OPTIONS } from "./options.ts";
-import { nearest } from "./nearest.ts";
 import type { Command } from "./table.ts";
 import { commandsBelow, findCommand } from "./table.ts";
 
@@ -42,9 +42,9 @@ export function readArgv(argv: readonly string[], program: Program): Request {
   for (const { option, value } of tokens) {
     if (option !== null) options.set(option, [...(options.get(option) ?? []), value ?? ""]);
   }
-  if (options.has("version")) return { kind: "version" };
   const words = wordsOf(tokens);
-  if (options.has("help")) return { kind: "help", words, asked: true };
+  if (asksFor("version", tokens)) return { kind: "version" };
+  if (asksFor("help", tokens)) return { kind: "help", words, asked: true };
 
   const found = findCommand(words);
   const isGroup = words.length === 1 && commandsBelow(words).length > 0;
@@ -132,6 +132,15 @@ function readTokens(argv: readonly string[], table: Readonly<Record<string, Opti
   return read;
 }
 
+/** Letters behind one dash count only when all of them are options: `-alpha` holds an h and asks for no help. */
+function asksFor(name: "help" | "version", tokens: readonly Token[]): boolean {
+  const known = Object.keys({ ...MEMQ_OPTIONS, ...QMD_OPTIONS });
+  const isKnown = ({ option }: Token): boolean => option !== null && known.includes(option);
+  return tokens.some(
+    ({ option, index }) => option === name && tokens.every((one) => one.index !== index || isKnown(one)),
+  );
+}
+
 function wordsOf(tokens: readonly Token[]): string[] {
   return tokens.filter(({ option }) => option === null).map(({ word }) => word);
 }
@@ -170,9 +179,9 @@ function unknownOption(token: Token, accepted: readonly string[], argv: readonly
   const word = argv[token.index] ?? token.word;
   const long = token.word.startsWith("--");
   const name = long ? token.word : word;
-  const close = long ? nearest(name.slice(2), accepted) : null;
+  const close = long ? closest(name.slice(2), accepted) : undefined;
   const escape = `put -- before words that begin with a dash: ${usage} -- ${word}`;
-  const hint = close === null ? capitalized(escape) : `Did you mean '--${close}'? Otherwise ${escape}`;
+  const hint = close === undefined ? capitalized(escape) : `Did you mean '--${close}'? Otherwise ${escape}`;
   return usageError(`unknown option '${name}'`, hint);
 }
 
@@ -203,11 +212,9 @@ function checkWords({ command, words }: Invocation): void {
 function unknownCommand(words: readonly string[], program: Program): MemqError {
   const group = commandsBelow(words.slice(0, 1));
   if (group.length > 0) {
-    const close = nearest(
-      words[1] ?? "",
-      group.flatMap(({ path }) => path[1] ?? []),
-    );
-    const hint = close === null ? "" : `Did you mean '${words[0]} ${close}'? `;
+    const known = group.flatMap(({ path }) => path[1] ?? []);
+    const close = closest(words[1] ?? "", known);
+    const hint = close === undefined ? "" : `Did you mean '${words[0]} ${close}'? `;
     return usageError(
       `unknown command '${words[0]} ${words[1]}'`,
       `${hint}Run '${program} ${words[0]} --help' for usage.`,
@@ -216,6 +223,11 @@ function unknownCommand(words: readonly string[], program: Program): MemqError {
   const sentence = `Unknown command: ${words[0]}`;
   // qmd's sentence and exit code, which its clients know.
   return new MemqError("USAGE", sentence, { hint: `Run '${program} --help' for usage.`, exitCode: 1 });
+}
+
+/** The known word that begins with what was typed, else the one most like it. */
+function closest(word: string, known: readonly string[]): string | undefined {
+  return (word.length >= 3 ? known.find((one) => one.startsWith(word)) : undefined) ?? nearestName(word, known);
 }
 
 function capitalized(sentence: string): string {

@@ -1,5 +1,6 @@
 import type { MemqOption, QmdOption } from "./options.ts";
 import type { Invocation } from "./parse.ts";
+import { QMD_COMMANDS } from "./table-qmd.ts";
 
 /** What a command's file exports; the number is the exit code, 0 when there is none. */
 export type CommandModule = { run(invocation: Invocation): Promise<number | void> | number | void };
@@ -25,7 +26,104 @@ type CommandBase = {
 export type Command = CommandBase &
   ({ surface: "memq"; options: readonly MemqOption[] } | { surface: "qmd"; options: readonly QmdOption[] });
 
+const HOME_OPTIONS = ["agent", "workspace", "state-dir", "config"] as const;
+
+const MEMORY_COMMANDS: Command[] = [
+  {
+    surface: "memq",
+    path: ["memory", "index"],
+    summary: "Bring an agent's index up to date",
+    options: ["force", "watch", ...HOME_OPTIONS, "json", "verbose"],
+    load: () => import("./commands/memory-index.ts"),
+  },
+  {
+    surface: "memq",
+    path: ["memory", "search"],
+    summary: "Search an agent's memory",
+    arguments: "[QUERY...]",
+    options: [
+      "query",
+      "max-results",
+      "min-score",
+      "corpus",
+      "session-key",
+      "chat-type",
+      "since",
+      "until",
+      "tag",
+      "deadline",
+      "explain",
+      ...HOME_OPTIONS,
+      "json",
+      "verbose",
+    ],
+    load: () => import("./commands/memory-search.ts"),
+  },
+  {
+    surface: "memq",
+    path: ["memory", "get"],
+    summary: "Print a note or a part of it",
+    arguments: "PATH",
+    options: ["from", "lines", ...HOME_OPTIONS, "json"],
+    load: () => import("./commands/memory-get.ts"),
+  },
+  {
+    surface: "memq",
+    path: ["memory", "status"],
+    summary: "Show what is indexed, how it is embedded and what is wrong",
+    options: ["deep", "index", "force", ...HOME_OPTIONS, "json", "verbose"],
+    load: () => import("./commands/memory-status.ts"),
+  },
+  {
+    surface: "memq",
+    path: ["memory", "context"],
+    summary: "Print what an agent reads at session start",
+    options: ["session-key", "chat-type", ...HOME_OPTIONS, "json"],
+    load: () => import("./commands/memory-context.ts"),
+  },
+  {
+    surface: "memq",
+    path: ["memory", "recall"],
+    summary: "Print trusted entries whose triggers a message calls up",
+    arguments: "[MESSAGE...]",
+    options: ["session-key", "chat-type", "max-results", "project", ...HOME_OPTIONS, "json"],
+    load: () => import("./commands/memory-recall.ts"),
+  },
+  {
+    surface: "memq",
+    path: ["memory", "append"],
+    summary: "Append to today's note or to MEMORY.md",
+    arguments: "[TEXT...]",
+    options: ["target", "date", ...HOME_OPTIONS, "json"],
+    load: () => import("./commands/memory-append.ts"),
+  },
+  {
+    surface: "memq",
+    path: ["memory", "flush"],
+    summary: "Tell whether a session should write down its memories before compaction",
+    options: [
+      "session-key",
+      "context-tokens",
+      "context-window",
+      "compaction-count",
+      "transcript-bytes",
+      "workspace-access",
+      "done",
+      ...HOME_OPTIONS,
+      "json",
+    ],
+    load: () => import("./commands/memory-flush.ts"),
+  },
+];
+
 const OTHER_COMMANDS: Command[] = [
+  {
+    surface: "memq",
+    path: ["rpc"],
+    summary: "Serve a gateway: JSON-RPC 2.0 over stdin and stdout",
+    options: [...HOME_OPTIONS],
+    load: () => import("./commands/rpc.ts"),
+  },
   {
     surface: "memq",
     path: ["completions"],
@@ -44,7 +142,7 @@ const OTHER_COMMANDS: Command[] = [
 ];
 
 /** Every command, in the order in which help lists them. The one table: dispatch, help, completions and the man page come from it. */
-export const COMMANDS: readonly Command[] = [...OTHER_COMMANDS];
+export const COMMANDS: readonly Command[] = [...QMD_COMMANDS, ...MEMORY_COMMANDS, ...OTHER_COMMANDS];
 
 /** The command that the words begin with, the longest name first, and how many words name it. */
 export function findCommand(words: readonly string[]): { command: Command; length: number } | null {

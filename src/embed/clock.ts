@@ -8,6 +8,7 @@ export type Clock = {
   random(): number;
 };
 
+/** The real ones. */
 export const systemClock: Clock = { now: Date.now, sleep, random: Math.random };
 
 function sleep(ms: number, signal: AbortSignal): Promise<void> {

@@ -5,13 +5,13 @@ import type { SendReport } from "./send.ts";
 import type { EmbedInput, EmbedReport } from "./types.ts";
 import { normalised } from "./vectors.ts";
 
-/** What is still missing of an input's vector. */
-type Pending = { missing: number; sum: Float32Array | null };
+/** What is still missing of an input's vector, and the positions of all inputs with the same words. */
+type Pending = { missing: number; sum: Float32Array | null; indices: number[] };
 
 /**
  * The vectors of `inputs` in order, whatever order `send` reports them in; empty for blank and rejected ones. A text above the
- * provider's limit is embedded in even pieces, and its vector is their mean by length: nothing of it is lost. Rejections go to
- * `report.onRejected`; without it the first one is thrown after all else is done.
+ * provider's limit is embedded in even pieces, and its vector is their mean by length: nothing of it is lost. The same text is
+ * sent once. Rejections go to `report.onRejected`; without it the first one is thrown after all else is done.
  */
 export async function collectVectors(
   inputs: readonly EmbedInput[],
@@ -24,27 +24,40 @@ export async function collectVectors(
   const rejected = new Map<number, EmbedError>();
   const reject = (index: number, error: EmbedError): void => {
     if (rejected.has(index)) return;
-    rejected.set(index, error);
-    report.onRejected?.(index, error);
+    for (const same of pending.get(index)?.indices ?? [index]) {
+      rejected.set(same, error);
+      report.onRejected?.(same, error);
+    }
   };
+  const firsts = new Map<string, number>();
   const items: Item[] = [];
   for (const [index, input] of inputs.entries()) {
     if (input.media && !protocol.media) {
       reject(index, new EmbedError("refused", `${protocol.model} embeds no pictures or sounds.`));
       continue;
     }
+    const words = JSON.stringify([input.title, input.text]);
+    const first = input.media ? undefined : firsts.get(words);
+    if (first !== undefined) {
+      pending.get(first)?.indices.push(index);
+      continue;
+    }
+    if (!input.media) firsts.set(words, index);
     const parts = itemsOf(index, input, protocol.maxInputBytes);
-    pending.set(index, { missing: parts.length, sum: null });
+    pending.set(index, { missing: parts.length, sum: null, indices: [index] });
     items.push(...parts);
   }
   await send(items, {
     async onVectors(done, made) {
       const finished: number[] = [];
       for (const [i, item] of done.entries()) {
-        const vector = addPiece(pending.get(item.index), item, made[i] as Float32Array);
+        const input = pending.get(item.index);
+        const vector = addPiece(input, item, made[i] as Float32Array);
         if (vector === null || rejected.has(item.index)) continue;
-        vectors[item.index] = vector;
-        finished.push(item.index);
+        for (const index of input?.indices ?? []) {
+          vectors[index] = vector;
+          finished.push(index);
+        }
       }
       const complete = finished.map((index) => vectors[index] as Float32Array);
       if (finished.length > 0) await report.onVectors?.(finished, complete);

@@ -27,6 +27,7 @@ export type ConnectionNeeds = {
 
 const AUTH_HEADERS = ["authorization", "x-api-key", "api-key", "x-goog-api-key"];
 
+/** The usual header for a key. */
 export const bearer = (key: string): Record<string, string> => ({ Authorization: `Bearer ${key}` });
 
 /** Credentials under any of a provider's names, the first that has a field winning. */

@@ -66,6 +66,24 @@ async function beginning(response: Response): Promise<string> {
   return text.slice(0, MAX_ERROR_BODY);
 }
 
+/** Whether a service did not accept the keys that were sent. */
+function isUnauthorised(error: unknown): boolean {
+  return error instanceof EmbedError && (error.status === 401 || error.status === 403);
+}
+
+/**
+ * Runs `attempt`; when short-lived keys are no longer accepted, once more with fresh ones, if `renew` says that there may be
+ * others than before.
+ */
+export async function withFreshKeys<T>(renew: () => Promise<boolean> | boolean, attempt: () => Promise<T>): Promise<T> {
+  try {
+    return await attempt();
+  } catch (error) {
+    if (!isUnauthorised(error) || !(await renew())) throw error;
+    return attempt();
+  }
+}
+
 /** A reply that came and does not hold together. */
 export function malformed(exchange: Pick<Exchange, "failure">, what: string): EmbedError {
   return new EmbedError("malformed", `${exchange.failure.replace(/ HTTP$/, " failed:")} malformed response: ${what}.`);
@@ -77,7 +95,9 @@ function answerError(exchange: Exchange, response: Response, body: string, clock
   const retryAfterMs = askedDelay(response.headers, body, clock.now());
   const kind = kindOf(status, body, retryAfterMs);
   const message = `${exchange.failure} ${status}${colon} ${shortBody(body, exchange.secrets)}`.trimEnd();
-  const hint = hintFor(exchange.provider, status, kind);
+  const isLong = retryAfterMs !== undefined && retryAfterMs > 60_000;
+  const wait = `The service asks to wait ${Math.ceil((retryAfterMs ?? 0) / 1000)} s.`;
+  const hint = isLong ? wait : hintFor(exchange.provider, status, kind);
   return new EmbedError(kind, message, {
     status,
     hint,
@@ -88,13 +108,16 @@ function answerError(exchange: Exchange, response: Response, body: string, clock
 /** An exhausted quota looks like a rate limit but does not pass by itself within minutes. */
 const QUOTA =
   /insufficient_quota|quota.{0,40}(exceeded|exhausted)|exceeded.{0,40}quota|billing|credit balance|payment/i;
+/** Google says so with 400. */
+const BAD_KEY = /API_KEY_INVALID|api.?key not valid|(invalid|incorrect|missing|expired) api.?key/i;
 const RATE = /rate.?limit|too many requests|resource has been exhausted|tokens per (day|minute)|throttl/i;
 
 function kindOf(status: number, body: string, retryAfterMs: number | undefined): EmbedErrorKind {
   if (status === 429) return QUOTA.test(body) && retryAfterMs === undefined && !RATE.test(body) ? "fatal" : "rate";
-  if (status === 408 || status === 425 || status >= 500) return retryAfterMs === undefined ? "transient" : "rate";
+  if (status === 408 || status === 424 || status === 425 || status >= 500)
+    return retryAfterMs === undefined ? "transient" : "rate";
   if (status === 400 && /throttl/i.test(body)) return "rate";
-  if (status === 400 && /api.?key|credential|unauthori[sz]ed|permission/i.test(body)) return "fatal";
+  if (status === 400 && BAD_KEY.test(body)) return "fatal";
   return status === 400 || status === 413 || status === 422 ? "refused" : "fatal";
 }
 

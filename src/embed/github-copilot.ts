@@ -1,8 +1,9 @@
 import type { EmbeddingSettings } from "../home/types.ts";
 import { bareModel, credentialsOf, foreignDestination, missingKey, urlOf, withoutQuery } from "./connection.ts";
 import { EmbedError } from "./errors.ts";
-import { requestJson, type ExchangeContext } from "./exchange.ts";
+import { requestJson, withFreshKeys, type ExchangeContext } from "./exchange.ts";
 import { openAiProtocol } from "./openai-form.ts";
+import type { Protocol } from "./protocol.ts";
 import type { MakeProtocol } from "./provider-context.ts";
 
 const TOKEN_URL = "https://api.github.com/copilot_internal/v2/token";
@@ -31,14 +32,14 @@ export const makeProtocol: MakeProtocol = async (settings, context) => {
   if (settings.baseUrl && !settings.apiKey && !isCopilotHost(settings.baseUrl)) {
     throw foreignDestination(id, withoutQuery(settings.baseUrl));
   }
-  const openSession = sessionKeeper(githubToken, settings, id);
+  const { openSession, endSession } = sessionKeeper(githubToken, settings, id);
   const wanted = bareModel(settings.model ?? "", ["github-copilot/"]);
   const modelList = async (signal: AbortSignal, exchange: ExchangeContext): Promise<string[]> =>
     embeddingModels(await openSession(signal, exchange), id, signal, exchange);
   let checked = wanted === "";
   const limit = AbortSignal.timeout(15_000);
   const model = checked ? modelAmong(await modelList(limit, context), wanted) : wanted;
-  return openAiProtocol({
+  const protocol = openAiProtocol({
     id,
     model,
     connection: { baseUrl: settings.baseUrl ?? DEFAULT_BASE, headers: {}, secrets: [] },
@@ -51,12 +52,19 @@ export const makeProtocol: MakeProtocol = async (settings, context) => {
       return openSession(signal, exchange);
     },
   });
+  const embed: Protocol["embed"] = (...request) => withFreshKeys(endSession, () => protocol.embed(...request));
+  return { ...protocol, embed };
 };
 
-/** A function that gives the present session, and exchanges tokens again when it is about to end. */
+/** The present session, for which tokens are exchanged again when it is about to end or was ended. */
 function sessionKeeper(githubToken: string, settings: EmbeddingSettings, provider: string) {
   let session: Session | undefined;
-  return async (signal: AbortSignal, context: ExchangeContext): Promise<Session> => {
+  const endSession = (): boolean => {
+    const had = session !== undefined;
+    session = undefined;
+    return had;
+  };
+  const openSession = async (signal: AbortSignal, context: ExchangeContext): Promise<Session> => {
     if (session && session.expires - 120_000 > context.clock.now()) return session;
     const headers = { Accept: "application/json", Authorization: `Bearer ${githubToken}`, ...EDITOR_HEADERS };
     const failure = "GitHub Copilot token exchange HTTP";
@@ -81,6 +89,7 @@ function sessionKeeper(githubToken: string, settings: EmbeddingSettings, provide
     };
     return session;
   };
+  return { openSession, endSession };
 }
 
 /** The subscription's API: named in the reply, or beside the proxy's name (`proxy-ep=`) in the token itself. */

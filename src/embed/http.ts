@@ -29,6 +29,7 @@ const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 /** Headers that say what the body is, and nothing about who sends it. */
 const NEUTRAL_HEADERS = new Set(["content-type", "accept"]);
 
+/** The real network and environment, or what stands in for them. */
 export function httpContext(options: Partial<HttpContext> = {}): HttpContext {
   return {
     fetch: options.fetch ?? ((url, init) => fetch(url, init)),

@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import type { Cutting } from "../notes/types.ts";
 import type { VectorIdentity } from "../store/types.ts";
 import type { PromptForm } from "./prompts.ts";
@@ -51,7 +50,7 @@ export function qmdFingerprint(uri: string, form: PromptForm): string {
     "chunk_tokens:900",
     "chunk_overlap_tokens:135",
   ];
-  return createHash("sha256").update(lines.join("\n")).digest("hex").slice(0, 6);
+  return new Bun.CryptoHasher("sha256").update(lines.join("\n")).digest("hex").slice(0, 6);
 }
 
 function isQmdForm(promptForm: string): boolean {
@@ -63,5 +62,5 @@ function spaceParts(space: Space): unknown[] {
 }
 
 function sixDigits(parts: unknown[]): string {
-  return createHash("sha256").update(JSON.stringify(parts)).digest("hex").slice(0, 6);
+  return new Bun.CryptoHasher("sha256").update(JSON.stringify(parts)).digest("hex").slice(0, 6);
 }

@@ -2,6 +2,7 @@ import { bareModel, connectionOf } from "./connection.ts";
 import { openAiProtocol } from "./openai-form.ts";
 import type { MakeProtocol } from "./provider-context.ts";
 
+/** Mistral: OpenAI's form. */
 export const makeProtocol: MakeProtocol = (settings, context) =>
   openAiProtocol({
     id: context.id,

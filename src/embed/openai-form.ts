@@ -33,6 +33,7 @@ export function openAiBody(form: OpenAiForm, purpose: Purpose, input: string | s
   };
 }
 
+/** The protocol of a service that takes OpenAI's requests. */
 export function openAiProtocol(form: OpenAiForm): Protocol {
   const failure = form.failure ?? `${form.id} embeddings failed:`;
   const { id, model } = form;

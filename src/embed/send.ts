@@ -44,6 +44,10 @@ export type SendReport = {
   onRejected(item: Item, error: EmbedError): void;
 };
 
+/**
+ * The sender of one provider. A batch that is refused, or answered with nonsense, is halved until the one bad input stands
+ * alone; whether it is to blame is decided by a harmless text, since a server may refuse everything.
+ */
 export function createSender(
   protocol: Protocol,
   patience: Record<Purpose, Patience>,
@@ -51,8 +55,8 @@ export function createSender(
 ): Sender {
   let itemCap = protocol.maxItems;
   let length = protocol.dimensions ?? undefined;
-  /** A rate limit holds for all requests under way, not only for the one that met it. */
-  const gate = { until: 0 };
+  /** A rate limit holds for all documents under way, not only for those that met it. A question tries its own luck. */
+  const gates = { query: { until: 0 }, document: { until: 0 } };
 
   const attempt = async (inputs: readonly EmbedInput[], purpose: Purpose, signal: AbortSignal) => {
     const raw = await protocol.embed(inputs, purpose, signal, context);
@@ -68,37 +72,36 @@ export function createSender(
       patience[purpose],
       purpose,
       context.clock,
-      gate,
+      gates[purpose],
       signal,
     );
 
   /** Resolves to whether every item got its vector. */
   const sendBatch = async (batch: readonly Item[], signal: AbortSignal, report: SendReport): Promise<boolean> => {
-    if (batch.length > itemCap) return sendHalves(batch, itemCap, signal, report);
-    try {
-      const inputs = batch.map((item) => item.input);
-      await report.onVectors(batch, await request(inputs, "document", signal));
+    if (batch.length > itemCap) return sendParts(batch, itemCap, signal, report);
+    const inputs = batch.map((item) => item.input);
+    const made = await request(inputs, "document", signal).catch(embedErrorOf);
+    if (!(made instanceof EmbedError)) {
+      await report.onVectors(batch, made);
       return true;
-    } catch (thrown) {
-      const error = embedErrorOf(thrown);
-      if (!maybeOneInput(error)) throw error;
-      if (batch.length === 1) {
-        // Is it this text, or would the server refuse any? A harmless text tells.
-        await request([{ text: "memory" }], "document", signal).catch(() => {
-          throw new EmbedError("fatal", error.message, { hint: error.hint });
-        });
-        report.onRejected(batch[0] as Item, new EmbedError("refused", error.message));
-        return false;
-      }
-      const half = Math.ceil(batch.length / 2);
-      const whole = await sendHalves(batch, half, signal, report);
-      // Both halves went through: it was the number of items (or their sum) that was refused.
-      if (whole && error.kind === "refused") itemCap = Math.min(itemCap, half);
-      return whole;
     }
+    if (!maybeOneInput(made)) throw made;
+    if (batch.length === 1) {
+      // Is it this text, or would the server refuse any? A harmless text tells.
+      await request([{ text: "memory" }], "document", signal).catch(() => {
+        throw new EmbedError("fatal", made.message, { hint: made.hint });
+      });
+      report.onRejected(batch[0] as Item, new EmbedError("refused", made.message));
+      return false;
+    }
+    const half = Math.ceil(batch.length / 2);
+    const whole = await sendParts(batch, half, signal, report);
+    // Both halves went through: it was the number of items (or their sum) that was refused.
+    if (whole && made.kind === "refused") itemCap = Math.min(itemCap, half);
+    return whole;
   };
 
-  const sendHalves = async (
+  const sendParts = async (
     batch: readonly Item[],
     size: number,
     signal: AbortSignal,

@@ -20,6 +20,7 @@ function voyageFormOf(settings: EmbeddingSettings, context: ProviderContext): Op
   };
 }
 
+/** Voyage AI: OpenAI's form, with the kind of text always named. */
 export const makeProtocol: MakeProtocol = (settings, context) => {
   const form = voyageFormOf(settings, context);
   const jobs = async () => (await import("./batch-jobs/openai-files.ts")).voyageJobs(form);

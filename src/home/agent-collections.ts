@@ -1,6 +1,5 @@
-import { createHash } from "node:crypto";
 import { lstatSync } from "node:fs";
-import { basename, dirname, join, relative, sep } from "node:path";
+import { basename, dirname, extname, join, relative, sep } from "node:path";
 import { absolutePath, escapedGlob, type Env } from "./paths.ts";
 import type { Collection, ExtraPath } from "./types.ts";
 
@@ -84,6 +83,10 @@ export function extraCollections(
       continue;
     }
     if (kind === "missing") issues.push(`The extra path ${path} does not exist.`);
+    if (kind === "file" && !isIndexable(path, options.media)) {
+      issues.push(`The extra path ${path} is no Markdown file and is not indexed.`);
+      continue;
+    }
     const collection = extraCollection(extra, path, kind === "file", options);
     if (!collections.has(collection.name)) collections.set(collection.name, collection);
   }
@@ -95,6 +98,10 @@ function kindOf(path: string): "file" | "folder" | "link" | "missing" {
   if (stats === undefined) return "missing";
   if (stats.isSymbolicLink()) return "link";
   return stats.isDirectory() ? "folder" : "file";
+}
+
+function isIndexable(path: string, media: ExtraCollectionOptions["media"]): boolean {
+  return path.endsWith(".md") || media?.extensions.includes(extname(path).toLowerCase()) === true;
 }
 
 function extraCollection(extra: ExtraPath, path: string, isFile: boolean, options: ExtraCollectionOptions): Collection {
@@ -116,7 +123,7 @@ function extraCollection(extra: ExtraPath, path: string, isFile: boolean, option
 }
 
 function extraName(label: string, path: string, pattern: string | undefined): string {
-  const digest = createHash("sha256")
+  const digest = new Bun.CryptoHasher("sha256")
     .update(`${path}\0${pattern ?? ""}`)
     .digest("hex")
     .slice(0, 8);

@@ -99,7 +99,7 @@ function localSettings(
   const cacheDir = keys.optionalText("local.modelCacheDir");
   const contextSize = keys.value("local.contextSize");
   const threads = keys.optionalNumber("local.threads");
-  const isUri = model !== undefined && /^(hf:|https?:)/i.test(model);
+  const isUri = model !== undefined && /^(hf:|https?:|file:)/i.test(model);
   return {
     ...(model === undefined ? {} : { modelPath: isUri ? model : absolutePath(model, place.workspace, loaded.env) }),
     ...(cacheDir === undefined ? {} : { modelCacheDir: absolutePath(cacheDir, place.workspace, loaded.env) }),

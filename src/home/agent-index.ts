@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { basename, dirname, extname, join } from "node:path";
 import { absolutePath, realPath, type Env } from "./paths.ts";
 
@@ -23,7 +22,7 @@ export function agentIndexPath(place: IndexPlace): string {
   if (place.configuredWorkspace !== null && real === realPath(place.configuredWorkspace)) {
     return absolutePath(pattern.replaceAll("{agentId}", place.agentId), place.stateDir, place.env);
   }
-  const suffix = createHash("sha256").update(real).digest("hex").slice(0, 8);
+  const suffix = new Bun.CryptoHasher("sha256").update(real).digest("hex").slice(0, 8);
   const path = absolutePath(pattern.replaceAll("{agentId}", place.agentId), place.stateDir, place.env);
   return withSuffix(path, `-${suffix}`);
 }

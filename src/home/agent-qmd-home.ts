@@ -100,7 +100,8 @@ function managedCollections(agent: AgentHome, workspace: string): ManagedCollect
 function extraPlace(extra: ExtraPath, workspace: string, env: Env): { path: string; pattern: string } {
   const path = absolutePath(extra.path, workspace, env);
   const isFile = statSync(path, { throwIfNoEntry: false })?.isFile() === true;
-  if (isFile) return { path: dirname(path), pattern: escapedGlob(basename(path)) };
+  // A comma would end the pattern, and no escape is known to every reader of index.yml.
+  if (isFile) return { path: dirname(path), pattern: escapedGlob(basename(path)).replaceAll(",", "?") };
   return { path, pattern: extra.pattern ?? DEFAULT_PATTERN };
 }
 

@@ -24,6 +24,7 @@ export type SettingsPlace = {
 export function memorySettings(keys: KeyReader, place: SettingsPlace, issues: string[]): MemorySettings {
   const disabledReason = reasonForDisabled(keys);
   const scope = scopeOf(keys);
+  const timeZone = timeZoneOf(keys.optionalText("agents.defaults.userTimezone"), issues);
   const multiplier = keys.optionalNumber("query.hybrid.candidateMultiplier");
   return {
     enabled: disabledReason === undefined,
@@ -52,7 +53,7 @@ export function memorySettings(keys: KeyReader, place: SettingsPlace, issues: st
     },
     sessions: sessionSettings(keys, place, issues),
     flush: flushSettings(keys),
-    timeZone: timeZoneOf(keys.optionalText("agents.defaults.userTimezone"), issues),
+    ...(timeZone === undefined ? {} : { timeZone }),
     visibility: keys.text("tools.sessions.visibility") as MemorySettings["visibility"],
     agentToAgent: { enabled: keys.flag("tools.agentToAgent.enabled"), allow: keys.texts("tools.agentToAgent.allow") },
   };
@@ -104,14 +105,14 @@ function flushSettings(keys: KeyReader): MemorySettings["flush"] {
   };
 }
 
-function timeZoneOf(configured: string | undefined, issues: string[]): string {
-  const system = new Intl.DateTimeFormat().resolvedOptions().timeZone;
-  if (configured === undefined) return system;
+/** Undefined stands for the system's zone: asking for its name costs more than all the rest here. */
+function timeZoneOf(configured: string | undefined, issues: string[]): string | undefined {
+  if (configured === undefined) return undefined;
   try {
     return new Intl.DateTimeFormat("en", { timeZone: configured }).resolvedOptions().timeZone;
   } catch {
-    issues.push(`agents.defaults.userTimezone "${configured}" is no time zone: ${system} is used.`);
-    return system;
+    issues.push(`agents.defaults.userTimezone "${configured}" is no time zone: the system's is used.`);
+    return undefined;
   }
 }
 

@@ -1,27 +1,37 @@
-import { randomBytes } from "node:crypto";
 import { chmod, mkdir, rename, rm, stat, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { Document, YAMLMap } from "yaml";
-import { MemqError } from "../errors.ts";
-import { DEFAULT_PATTERN, indexYmlText, readQmdConfig, yamlError } from "./index-yml.ts";
+import { MemqError, messageOf } from "../errors.ts";
+import { withWriterLock } from "../store/lock.ts";
+import { DEFAULT_PATTERN, indexYmlDocument, indexYmlText } from "./index-yml.ts";
 import { realPath } from "./paths.ts";
 
 /**
  * Changes `index.yml` in place: comments, order and unknown keys stay. `edit` returns false when nothing is to change;
- * then, and when the text stays the same, the file is left alone. It is replaced atomically, through a symbolic link if it
- * is one; a file made here is readable by its owner only.
+ * then, and when the text stays the same, the file is left alone. Two processes change it one after the other. It is
+ * replaced atomically, through a symbolic link if it is one; a file made here is readable by its owner only.
  */
 async function editIndexYml(path: string, edit: (document: Document) => boolean): Promise<boolean> {
-  const { parseDocument } = await import("yaml");
+  const file = realPath(path);
+  try {
+    return await withWriterLock(file, () => editLocked(file, edit), { timeoutMs: 10_000 });
+  } catch (error) {
+    if (error instanceof MemqError) throw error;
+    throw new MemqError("CONFIG_UNWRITABLE", `The configuration file ${path} can't be written: ${messageOf(error)}.`, {
+      hint: "Check the permissions of the file and its folder.",
+      cause: error,
+    });
+  }
+}
+
+async function editLocked(path: string, edit: (document: Document) => boolean): Promise<boolean> {
   const before = await indexYmlText(path);
-  const document = parseDocument(before ?? "");
-  const problem = document.errors[0];
-  if (problem !== undefined) throw yamlError(path, problem);
+  const document = await indexYmlDocument(before ?? "", path);
   if (!edit(document)) return false;
   const text = document.toString({ indent: 2, lineWidth: 0 });
   const after = before?.includes("\r\n") === true ? text.replaceAll("\n", "\r\n") : text;
   if (after === before) return false;
-  await replaceFile(realPath(path), after);
+  await replaceFile(path, after);
   return true;
 }
 
@@ -31,7 +41,7 @@ async function replaceFile(path: string, text: string): Promise<void> {
     (stats) => stats.mode & 0o777,
     () => 0o600,
   );
-  const temporary = `${path}.${process.pid}.${randomBytes(4).toString("hex")}.tmp`;
+  const temporary = `${path}.${process.pid}.${crypto.randomUUID().slice(0, 8)}.tmp`;
   try {
     await writeFile(temporary, text, { mode, flag: "wx", flush: true });
     // The process's mask may have taken bits away that an existing file had.
@@ -43,10 +53,13 @@ async function replaceFile(path: string, text: string): Promise<void> {
   }
 }
 
-/** The map at `path`, made when it is missing or empty. */
+/** The map at `path`, made when it is missing or empty; an empty `{}` becomes a block, so that it grows readably. */
 function mapAt(document: Document, path: string[]): YAMLMap {
   const node = document.getIn(path) as YAMLMap | undefined;
-  if (node !== undefined && node !== null && typeof node.set === "function") return node;
+  if (node !== undefined && node !== null && typeof node.set === "function") {
+    if (node.items.length === 0) node.flow = false;
+    return node;
+  }
   document.setIn(path, document.createNode({}));
   return document.getIn(path) as YAMLMap;
 }
@@ -74,6 +87,15 @@ function collectionMissing(name: string): MemqError {
   });
 }
 
+/** Makes an `index.yml` without collections, as for a project's own home; false when there is one already. */
+export function createIndexYml(file: string): Promise<boolean> {
+  return editIndexYml(file, (document) => {
+    if (document.contents !== null) return false;
+    document.set("collections", document.createNode({}));
+    return true;
+  });
+}
+
 /** A collection as `collection add` writes it. */
 export type NewCollection = { name: string; path: string; pattern?: string };
 
@@ -83,16 +105,16 @@ export type NewCollection = { name: string; path: string; pattern?: string };
  */
 export async function addCollection(file: string, added: NewCollection): Promise<boolean> {
   const pattern = added.pattern ?? DEFAULT_PATTERN;
-  const existing = (await readQmdConfig(file))?.collections.find((collection) => collection.name === added.name);
-  if (existing !== undefined) {
-    if (existing.path === added.path && existing.pattern === pattern) return false;
+  return editIndexYml(file, (document) => {
+    const existing = collectionMap(document, added.name);
+    if (existing === null) {
+      mapAt(document, ["collections"]).set(added.name, document.createNode({ path: added.path, pattern }));
+      return true;
+    }
+    if (existing.get("path") === added.path && (existing.get("pattern") ?? DEFAULT_PATTERN) === pattern) return false;
     throw new MemqError("COLLECTION_EXISTS", `Collection '${added.name}' already exists.`, {
       hint: "Use a different name with --name <name>",
     });
-  }
-  return editIndexYml(file, (document) => {
-    mapAt(document, ["collections"]).set(added.name, document.createNode({ path: added.path, pattern }));
-    return true;
   });
 }
 

@@ -1,8 +1,8 @@
-import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
+import type { Document } from "yaml";
 import { MemqError, messageOf } from "../errors.ts";
 import type { StoredCollection } from "../store/collections.ts";
-import { isObject, objectAt, textAt, type JsonObject, type JsonValue } from "./json.ts";
+import { isObject, objectAt, textAt, valueAt, type JsonObject, type JsonValue } from "./json.ts";
 import { wrongType } from "./key-values.ts";
 
 /** One collection of `index.yml`. */
@@ -68,9 +68,7 @@ async function parsedYaml(text: string, path: string): Promise<JsonObject> {
   }
   if (value === null || value === undefined) return {};
   if (isObject(value)) return value;
-  throw new MemqError("CONFIG_SYNTAX", `The configuration file ${path} must hold a map of settings.`, {
-    hint: 'Begin it with "collections:".',
-  });
+  throw notAMap(path);
 }
 
 /**
@@ -89,7 +87,12 @@ function needsStrictParser(text: string): boolean {
 }
 
 async function strictlyParsed(text: string, path: string): Promise<unknown> {
-  const { isAlias, LineCounter, parseDocument, visit } = await import("yaml");
+  return (await indexYmlDocument(text, path)).toJS();
+}
+
+/** The text of `index.yml` as a document that keeps its comments; throws `CONFIG_SYNTAX` for what can't be read in full. */
+export async function indexYmlDocument(text: string, path: string): Promise<Document> {
+  const { isAlias, isMap, LineCounter, parseDocument, visit } = await import("yaml");
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines });
   const problem = document.errors[0];
@@ -100,11 +103,18 @@ async function strictlyParsed(text: string, path: string): Promise<unknown> {
     const message = `*${node.source} refers to no anchor; a pattern that begins with * needs quotes`;
     throw yamlError(path, { message, linePos: [lines.linePos(node.range?.[0] ?? 0)] });
   });
-  return document.toJS();
+  if (document.contents !== null && !isMap(document.contents)) throw notAMap(path);
+  return document;
+}
+
+function notAMap(path: string): MemqError {
+  return new MemqError("CONFIG_SYNTAX", `The configuration file ${path} must hold a map of settings.`, {
+    hint: 'Begin it with "collections:".',
+  });
 }
 
 /** The error for a problem that the `yaml` package found in `path`. */
-export function yamlError(
+function yamlError(
   path: string,
   problem: { message: string; linePos?: readonly { line: number; col: number }[] | undefined },
 ): MemqError {
@@ -117,7 +127,7 @@ export function yamlError(
 }
 
 function qmdConfig(data: JsonObject, path: string): QmdConfig {
-  const globalContext = textAt(data, ["global_context"]);
+  const globalContext = filled(data["global_context"]);
   const editorUri = ["editor_uri", "editor_uri_template", "editorUri", "editor-uri"]
     .map((name) => textAt(data, [name]))
     .find((uri) => uri !== undefined);
@@ -133,13 +143,13 @@ function qmdConfig(data: JsonObject, path: string): QmdConfig {
 }
 
 function hashOf(data: JsonObject): string {
-  return createHash("sha256").update(JSON.stringify(data)).digest("hex");
+  return new Bun.CryptoHasher("sha256").update(JSON.stringify(data)).digest("hex");
 }
 
 function modelsOf(data: JsonObject): QmdModels {
   const models: QmdModels = {};
   for (const slot of ["embed", "rerank", "generate"] as const) {
-    const uri = textAt(data, ["models", slot]);
+    const uri = filled(valueAt(data, ["models", slot]));
     if (uri !== undefined) models[slot] = uri;
   }
   return models;
@@ -150,7 +160,7 @@ function collectionOf(name: string, value: JsonValue, file: string): QmdCollecti
   if (!isObject(value)) throw wrongType(`${label} in ${file}`, "a map with a path", value);
   const path = textAt(value, ["path"]);
   if (path === undefined) throw wrongType(`${label}.path in ${file}`, "a text", value["path"] ?? null);
-  const update = textAt(value, ["update"]);
+  const update = filled(value["update"]);
   return {
     name,
     path,
@@ -164,6 +174,11 @@ function collectionOf(name: string, value: JsonValue, file: string): QmdCollecti
     ...(update === undefined ? {} : { update }),
     includeByDefault: value["includeByDefault"] !== false,
   };
+}
+
+/** A text that is not blank, as it stands: approvals and hashes are over the exact text. */
+function filled(value: JsonValue | undefined): string | undefined {
+  return typeof value === "string" && value.trim() !== "" ? value : undefined;
 }
 
 function ignoreOf(value: JsonValue | undefined, path: string): string[] {

@@ -43,13 +43,11 @@ export type KeySpec = {
   lenient?: true;
   /** Lists of an agent are added to those of the defaults instead of replacing them. */
   joined?: true;
-  /** Accepted so that a shared configuration stays valid, without effect here. */
-  unused?: true;
   /** One sentence for the reference. */
   description: string;
 };
 
-type Options = Partial<Pick<KeySpec, "default" | "min" | "max" | "values" | "lenient" | "joined" | "unused">>;
+type Options = Partial<Pick<KeySpec, "default" | "min" | "max" | "values" | "lenient" | "joined">>;
 
 function search(path: string, type: KeyType, description: string, options: Options = {}): KeySpec {
   return { section: "search", path, type, description, ...options };
@@ -145,14 +143,13 @@ const index: KeySpec[] = [
   search(
     "store.vector.enabled",
     "boolean",
-    "Whether the vector extension of SQLite is used; without it vectors are compared in process.",
+    "Accepted and without effect: answers are the same with the vector extension of SQLite and without it.",
     on,
   ),
-  search("store.vector.extensionPath", "text", "Another build of the vector extension."),
+  search("store.vector.extensionPath", "text", "Accepted and without effect: the vector extension is built in."),
   search("store.fts.tokenizer", "choice", "Accepted and without effect: words of every script are found.", {
     default: "unicode61",
     values: ["unicode61", "trigram"],
-    unused: true,
   }),
   search("chunking.tokens", "integer", "Length of a passage in tokens of four characters.", { default: 400, min: 1 }),
   search("chunking.overlap", "integer", "Tokens repeated at the start of the next passage; below `chunking.tokens`.", {
@@ -281,13 +278,12 @@ const qmd: KeySpec[] = [
   }),
   root("memory.qmd.command", "text", "Accepted and without effect: the qmd home is served in process.", {
     default: "qmd",
-    unused: true,
   }),
   root("memory.qmd.searchMode", "choice", "Which qmd search answers.", {
     default: "search",
     values: ["search", "vsearch", "query"],
   }),
-  root("memory.qmd.searchTool", "text", "Accepted and without effect.", { unused: true }),
+  root("memory.qmd.searchTool", "text", "Accepted and without effect."),
   root("memory.qmd.rerank", "boolean", "false leaves reranking out of `query`."),
   root("memory.qmd.includeDefaultMemory", "boolean", "Whether `MEMORY.md` and `memory/**/*.md` are collections.", on),
   root("memory.qmd.paths", "paths", "Further collections: `{path, pattern?, name?}`.", { default: [] }),
@@ -337,9 +333,9 @@ const qmd: KeySpec[] = [
     "sendPolicy",
     "Which sessions may search; with the qmd backend only direct chats unless set.",
   ),
-  root("memory.qmd.mcporter.enabled", "boolean", "Accepted and without effect.", { default: false, unused: true }),
-  root("memory.qmd.mcporter.serverName", "text", "Accepted and without effect.", { default: "qmd", unused: true }),
-  root("memory.qmd.mcporter.startDaemon", "boolean", "Accepted and without effect.", { default: true, unused: true }),
+  root("memory.qmd.mcporter.enabled", "boolean", "Accepted and without effect.", { default: false }),
+  root("memory.qmd.mcporter.serverName", "text", "Accepted and without effect.", { default: "qmd" }),
+  root("memory.qmd.mcporter.startDaemon", "boolean", "Accepted and without effect.", { default: true }),
 ];
 
 const surroundings: KeySpec[] = [
@@ -381,9 +377,7 @@ const surroundings: KeySpec[] = [
     "The request of the flush turn; `YYYY-MM-DD` becomes today's date.",
   ),
   root("agents.defaults.compaction.memoryFlush.systemPrompt", "text", "The system prompt of the flush turn."),
-  root("agents.defaults.compaction.memoryFlush.model", "text", "The model of the flush turn; for the gateway.", {
-    unused: true,
-  }),
+  root("agents.defaults.compaction.memoryFlush.model", "text", "The model of the flush turn; for the gateway."),
   root(
     "tools.sessions.visibility",
     "choice",

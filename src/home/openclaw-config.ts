@@ -45,23 +45,25 @@ export async function loadConfig(request: ConfigRequest): Promise<LoadedConfig> 
   const missing: MissingVariable[] = [];
   const filled = withVariables(data, env, missing) as JsonObject;
   const loaded = { path: raw === null ? null : file.path, stateDir, data: filled, env, missing, issues };
-  for (const prefix of ["memory", "memorySearch", "agents"]) requireVariables(loaded, prefix);
+  const needed = missing.find(({ path }) => MEMORY_KEYS.test(path));
+  if (needed !== undefined) throw variableMissing(needed);
   return loaded;
 }
 
-/** Throws `CONFIG_VARIABLE` when a key at or below `prefix` holds a variable without a value. */
-export function requireVariables(loaded: Pick<LoadedConfig, "missing">, prefix: string): void {
-  const first = loaded.missing.find(
-    ({ path }) => path === prefix || path.startsWith(`${prefix}.`) || path.startsWith(`${prefix}[`),
-  );
-  if (first === undefined) return;
-  throw new MemqError(
-    "CONFIG_VARIABLE",
-    `${first.path} needs the environment variable ${first.variable}, which is not set.`,
-    {
-      hint: `Set ${first.variable}, or write $\${${first.variable}} if the text is meant literally.`,
-    },
-  );
+/** Paths of the keys that memory always reads; a variable that only a chat channel or a sandbox needs does no harm. */
+const MEMORY_KEYS =
+  /^(memory|memorySearch|agents\.(defaults|entries\.[^.]+|list\[\d+\])\.(memory|memorySearch|workspace|agentDir|userTimezone|compaction|contextLimits))\b/;
+
+/** Throws `CONFIG_VARIABLE` when the key at `path` holds a variable without a value. */
+export function requireVariables(loaded: Pick<LoadedConfig, "missing">, path: string): void {
+  const needed = loaded.missing.find((entry) => entry.path === path || entry.path.startsWith(`${path}.`));
+  if (needed !== undefined) throw variableMissing(needed);
+}
+
+function variableMissing({ path, variable }: MissingVariable): MemqError {
+  return new MemqError("CONFIG_VARIABLE", `${path} needs the environment variable ${variable}, which is not set.`, {
+    hint: `Set ${variable}, or write $\${${variable}} if the text is meant literally.`,
+  });
 }
 
 async function readConfig(file: ReturnType<typeof configFile>, issues: string[]): Promise<JsonObject | null> {

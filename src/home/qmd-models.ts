@@ -51,10 +51,13 @@ export function qmdEmbedding(uri: string, modelsDir: string, cwd: string, env: E
     return { ...settings, local: { ...settings.local, modelPath: modelPath(uri, cwd, env) } };
   }
   const apiKey = keyOfEnvironment(spec.provider, env);
+  // An address that a model string names has no key of its own anywhere else.
+  const addressKey = "baseUrl" in spec ? envText(env, "MEMQ_EMBED_API_KEY") : undefined;
   return {
     ...settings,
     ...spec,
     explicit: true,
+    ...(addressKey === undefined ? {} : { apiKey: addressKey }),
     credentials: { [spec.provider]: apiKey === undefined ? {} : { apiKey } },
   };
 }

@@ -1,6 +1,6 @@
-import { createHash, randomBytes } from "node:crypto";
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { basename, dirname, relative, resolve } from "node:path";
+import { withWriterLock } from "../store/lock.ts";
 import type { QmdCollectionConfig, QmdConfig } from "./index-yml.ts";
 import { isObject, textAt, type JsonObject } from "./json.ts";
 import { absolutePath, envText, realPath, type Env } from "./paths.ts";
@@ -83,7 +83,7 @@ export function trustDigest(gated: GatedItems): string {
   const sorted = (items: [string, string][]): [string, string][] =>
     [...items].sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
   const canonical = { hooks: sorted(gated.hooks), paths: sorted(gated.paths), models: sorted(gated.models) };
-  return createHash("sha256").update(JSON.stringify(canonical)).digest("hex");
+  return new Bun.CryptoHasher("sha256").update(JSON.stringify(canonical)).digest("hex");
 }
 
 const FALSE_WORDS = new Set(["0", "false", "off", "no", "none"]);
@@ -96,25 +96,21 @@ function isOptedIn(env: Env): boolean {
 }
 
 /** Records that the gated items of a configuration are approved. */
-export async function recordTrust(
-  trustFile: string,
-  configPath: string,
-  digest: string,
-  now = new Date(),
-): Promise<void> {
-  const records = await readRecords(trustFile);
-  await writeRecords(trustFile, {
-    ...records,
-    [resolve(configPath)]: { hooks: digest, trustedAt: now.toISOString() },
+export function recordTrust(trustFile: string, configPath: string, digest: string, now = new Date()): Promise<void> {
+  return withWriterLock(trustFile, async () => {
+    const records = await readRecords(trustFile);
+    const record = { hooks: digest, trustedAt: now.toISOString() };
+    await writeRecords(trustFile, { ...records, [resolve(configPath)]: record });
   });
 }
 
 /** Takes an approval back; false when there was none. */
-export async function revokeTrust(trustFile: string, configPath: string): Promise<boolean> {
-  const { [resolve(configPath)]: record, ...others } = await readRecords(trustFile);
-  if (record === undefined) return false;
-  await writeRecords(trustFile, others);
-  return true;
+export function revokeTrust(trustFile: string, configPath: string): Promise<boolean> {
+  return withWriterLock(trustFile, async () => {
+    const { [resolve(configPath)]: record, ...others } = await readRecords(trustFile);
+    if (record !== undefined) await writeRecords(trustFile, others);
+    return record !== undefined;
+  });
 }
 
 /** Every approval, in the order of the file. */
@@ -137,7 +133,7 @@ async function readRecords(trustFile: string): Promise<JsonObject> {
 
 async function writeRecords(trustFile: string, records: JsonObject): Promise<void> {
   await mkdir(dirname(trustFile), { recursive: true, mode: 0o700 });
-  const temporary = `${trustFile}.${process.pid}.${randomBytes(4).toString("hex")}.tmp`;
+  const temporary = `${trustFile}.${process.pid}.${crypto.randomUUID().slice(0, 8)}.tmp`;
   await writeFile(temporary, `${JSON.stringify(records, null, 2)}\n`, { mode: 0o600, flag: "wx" });
   await rename(temporary, realPath(trustFile));
 }

@@ -126,8 +126,8 @@ export type MemorySettings = {
     prompt?: string;
     systemPrompt?: string;
   };
-  /** IANA name. */
-  timeZone: string;
+  /** IANA name; absent: the system's zone. */
+  timeZone?: string;
   visibility: "self" | "tree" | "agent" | "all";
   agentToAgent: { enabled: boolean; allow: string[] };
 };

@@ -1,8 +1,8 @@
-import { createHash } from "node:crypto";
-import { realpathSync } from "node:fs";
-import { isAbsolute, join } from "node:path";
+import { accessSync, constants, realpathSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, dirname, isAbsolute, join, resolve } from "node:path";
 import { VERSION } from "../version.ts";
-import { createFolder, privateTempFolder } from "./folders.ts";
+import { createFolder, privateTempFolder, privateTempPath } from "./folders.ts";
 import { nativeBuild } from "./native.ts";
 import { protocolVersion } from "./protocol.ts";
 
@@ -19,36 +19,42 @@ const maxSocketPath = 100;
 export function hostAddress(modelsFolder: string): HostAddress {
   const identity = JSON.stringify([
     process.getuid?.() ?? 0,
-    realPath(modelsFolder),
+    realPath(resolve(modelsFolder)),
     VERSION,
     nativeBuild(),
     protocolVersion,
   ]);
-  const name = `memq-${createHash("sha256").update(identity).digest("hex").slice(0, 16)}`;
+  const name = `memq-${new Bun.CryptoHasher("sha256").update(identity).digest("hex").slice(0, 16)}`;
   const base = socketFolder(name);
   return { socket: join(base, `${name}.sock`), lock: join(base, `${name}.lock`), log: join(base, `${name}.log`) };
 }
 
+/** `$XDG_RUNTIME_DIR`, else a folder of ours in the temporary one, else in `/tmp`: the first where the socket's path fits. */
 function socketFolder(name: string): string {
   const runtime = process.env["XDG_RUNTIME_DIR"];
-  if (
-    runtime !== undefined &&
-    isAbsolute(runtime) &&
-    Buffer.byteLength(join(runtime, `${name}.sock`)) < maxSocketPath
-  ) {
-    try {
-      return createFolder(runtime);
-    } catch {
-      // Set, but of another user (after su or sudo), or read-only: the temporary folder serves.
-    }
-  }
-  return privateTempFolder();
+  const fits = (folder: string) => Buffer.byteLength(join(folder, `${name}.sock`)) < maxSocketPath;
+  if (runtime !== undefined && isAbsolute(runtime) && fits(runtime) && isOurs(runtime)) return runtime;
+  const base = fits(privateTempPath(tmpdir())) ? tmpdir() : "/tmp";
+  return privateTempFolder(base);
 }
 
+/** After `su` or `sudo` the variable may still name another user's folder, which must stay free of our files. */
+function isOurs(folder: string): boolean {
+  try {
+    createFolder(folder);
+    accessSync(folder, constants.W_OK);
+    return statSync(folder).uid === process.getuid?.();
+  } catch {
+    return false;
+  }
+}
+
+/** The path without symbolic links, also of a folder that is not there yet: creating it must not change its host. */
 function realPath(folder: string): string {
   try {
     return realpathSync(folder);
   } catch {
-    return folder;
+    const parent = dirname(folder);
+    return parent === folder ? folder : join(realPath(parent), basename(folder));
   }
 }

@@ -1,22 +1,11 @@
-import { spawn } from "node:child_process";
-import { closeSync, mkdirSync, openSync, readFileSync } from "node:fs";
-import { connect as connectSocket, type Socket } from "node:net";
+import { readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
-import { join } from "node:path";
-import { MemqError, messageOf } from "../errors.ts";
+import { resolve } from "node:path";
+import { MemqError } from "../errors.ts";
 import { hostAddress, type HostAddress } from "./address.ts";
-import { embedded } from "./embedded.ts";
+import { ConnectionLost, openConnection, type Connection, type Unnumbered } from "./connection.ts";
 import { parsedExpansion } from "./expansion.ts";
-import {
-  decodedVector,
-  messageLine,
-  messageReader,
-  type EmbedResult,
-  type ExpansionLine,
-  type HostInfo,
-  type HostReply,
-  type HostRequest,
-} from "./protocol.ts";
+import { decodedVector, type EmbedResult, type ExpansionLine, type HostInfo, type HostRequest } from "./protocol.ts";
 
 export type ModelHostOptions = {
   /** Where the home's models are; hosts are shared by all processes that use the same folder. */
@@ -30,7 +19,7 @@ export type CallOptions = {
   /** Tokens; the model's own limit when that is lower. */ contextSize?: number;
 };
 
-/** The model host as its clients see it; models are absolute paths of GGUF files. */
+/** The model host as its clients see it; models are paths of GGUF files. */
 export type ModelHost = {
   /**
    * One vector per text, in order; texts that are too long are cut, and `onTruncated` gets their indices. `bulk` work lets
@@ -45,18 +34,11 @@ export type ModelHost = {
   rank(model: string, query: string, documents: string[], options?: CallOptions): Promise<number[]>;
   /** Other ways to ask for the same; never empty. */
   expand(model: string, query: string, options?: CallOptions): Promise<ExpansionLine[]>;
-  info(options?: CallOptions): Promise<HostInfo>;
+  /** What the host has loaded; `load` makes it load llama.cpp first. */
+  info(options?: { signal?: AbortSignal; load?: boolean }): Promise<HostInfo>;
   /** Ends the connection, not the host. */
   close(): void;
 };
-
-const startTimeoutMs = 20_000;
-
-/** Why a request got no answer: the connection ended. */
-class ConnectionLost extends Error {}
-
-// What is left of a request once its id is set.
-type Unnumbered<T> = T extends { id: number } ? Omit<T, "id"> : never;
 
 /**
  * A client of the model host of a folder. The host is started when it is needed and not there. When it ends in the middle of a
@@ -64,7 +46,6 @@ type Unnumbered<T> = T extends { id: number } ? Omit<T, "id"> : never;
  * keep its process alive.
  */
 export function modelHost(options: ModelHostOptions): ModelHost {
-  mkdirSync(options.modelsFolder, { recursive: true, mode: 0o700 });
   const threads = options.threads ?? defaultThreads();
   let connecting: Promise<Connection> | undefined;
 
@@ -95,20 +76,29 @@ export function modelHost(options: ModelHostOptions): ModelHost {
     async embed(model, texts, { signal, contextSize = 2048, bulk = texts.length > 1, onTruncated } = {}) {
       if (texts.length === 0) return [];
       const load = { threads, contextSize };
-      const { vectors, truncated } = (await call({ op: "embed", model, texts, bulk, load }, signal)) as EmbedResult;
+      const { vectors, truncated } = (await call(
+        { op: "embed", model: resolve(model), texts, bulk, load },
+        signal,
+      )) as EmbedResult;
       if (truncated.length > 0) onTruncated?.(truncated);
       return vectors.map(decodedVector);
     },
     async rank(model, query, documents, { signal, contextSize = 4096 } = {}) {
       if (documents.length === 0) return [];
-      return (await call({ op: "rank", model, query, documents, load: { threads, contextSize } }, signal)) as number[];
+      return (await call(
+        { op: "rank", model: resolve(model), query, documents, load: { threads, contextSize } },
+        signal,
+      )) as number[];
     },
     async expand(model, query, { signal, contextSize = 2048 } = {}) {
-      const written = await call({ op: "expand", model, query, load: { threads, contextSize } }, signal);
+      const written = await call(
+        { op: "expand", model: resolve(model), query, load: { threads, contextSize } },
+        signal,
+      );
       return parsedExpansion(String(written), query);
     },
-    async info({ signal } = {}) {
-      return (await call({ op: "info" }, signal)) as HostInfo;
+    async info({ signal, load = false } = {}) {
+      return (await call({ op: "info", load }, signal)) as HostInfo;
     },
     close() {
       void connecting?.then((open) => open.end()).catch(() => undefined);
@@ -127,125 +117,6 @@ export function defaultThreads(env: NodeJS.ProcessEnv = process.env): number {
   return Math.max(1, Math.min(4, Math.floor(availableParallelism() / 2)));
 }
 
-type Connection = {
-  isOpen(): boolean;
-  request(request: Unnumbered<HostRequest>, signal: AbortSignal): Promise<unknown>;
-  end(): void;
-};
-
-/** Connects to the host, starting it when nobody answers. */
-async function openConnection(address: HostAddress, modelsFolder: string): Promise<Connection> {
-  const deadline = Date.now() + startTimeoutMs;
-  let host: { ended: boolean } | undefined;
-  for (let wait = 5; Date.now() < deadline; wait = Math.min(wait * 1.5, 100)) {
-    const socket = await connectedSocket(address.socket);
-    if (socket !== null) return socketConnection(socket);
-    // A host that ended without listening lost a race, perhaps against one that was just leaving: then it's our turn.
-    if (host === undefined || host.ended) host = startHost(address, modelsFolder);
-    await Bun.sleep(wait);
-  }
-  throw new MemqError("MODEL_HOST_START", `The model host did not start within ${startTimeoutMs / 1000} s.`, {
-    hint: `Its log is ${address.log}.`,
-  });
-}
-
-function connectedSocket(path: string): Promise<Socket | null> {
-  return new Promise((resolve) => {
-    const socket = connectSocket(path);
-    socket.once("connect", () => {
-      socket.removeAllListeners("error");
-      resolve(socket);
-    });
-    socket.once("error", () => resolve(null));
-  });
-}
-
-/** Starts a host in a session of its own, so that whatever ends this process and its group leaves it running. */
-function startHost(address: HostAddress, modelsFolder: string): { ended: boolean } {
-  const state = { ended: false };
-  const log = openSync(address.log, "a", 0o600);
-  try {
-    const child = spawn(process.execPath, [...hostCommand(), modelsFolder], {
-      detached: true,
-      stdio: ["ignore", "ignore", log],
-      env: hostEnvironment(process.env),
-      cwd: "/",
-    });
-    child.on("exit", () => (state.ended = true));
-    child.on("error", () => (state.ended = true));
-    child.unref();
-  } finally {
-    closeSync(log);
-  }
-  return state;
-}
-
-function hostCommand(): string[] {
-  return embedded === null ? [join(import.meta.dir, "../main.ts"), "__model-host"] : ["__model-host"];
-}
-
-/** node-llama-cpp reads settings of its own, and refuses to load with a `CI` that is neither true nor false. */
-function hostEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  return Object.fromEntries(
-    Object.entries(env).filter(([name]) => name !== "CI" && !name.startsWith("NODE_LLAMA_CPP_")),
-  );
-}
-
-function socketConnection(socket: Socket): Connection {
-  const waiting = new Map<number, { resolve: (value: unknown) => void; reject: (error: Error) => void }>();
-  const read = messageReader();
-  let lastId = 0;
-  let open = true;
-
-  function settle(reply: HostReply): void {
-    const request = waiting.get(reply.id);
-    waiting.delete(reply.id);
-    if (waiting.size === 0) socket.unref();
-    if ("result" in reply) request?.resolve(reply.result);
-    else request?.reject(new MemqError(reply.error.code, reply.error.message, { hint: reply.error.hint }));
-  }
-
-  function lose(): void {
-    open = false;
-    for (const { reject } of waiting.values()) reject(new ConnectionLost());
-    waiting.clear();
-  }
-
-  socket.on("data", (chunk: Buffer) => {
-    try {
-      for (const message of read(chunk)) settle(message as HostReply);
-    } catch (error) {
-      socket.destroy(new Error(messageOf(error)));
-    }
-  });
-  socket.on("error", lose);
-  socket.on("close", lose);
-  socket.unref();
-
-  return {
-    isOpen: () => open,
-    request(request, signal) {
-      if (!open) return Promise.reject(new ConnectionLost());
-      const id = ++lastId;
-      const cancel = () => {
-        waiting.delete(id);
-        if (waiting.size === 0) socket.unref();
-        if (open) socket.write(messageLine({ id, op: "cancel" }));
-      };
-      return new Promise((resolve, reject) => {
-        waiting.set(id, { resolve, reject });
-        socket.ref();
-        signal.addEventListener("abort", cancel, { once: true });
-        socket.write(messageLine({ ...request, id }));
-      }).finally(() => signal.removeEventListener("abort", cancel));
-    },
-    end() {
-      open = false;
-      socket.destroy();
-    },
-  };
-}
-
 function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const abort = () => reject(signal.reason as Error);
@@ -258,7 +129,7 @@ function crashed(address: HostAddress): MemqError {
   let last = "";
   try {
     const lines = readFileSync(address.log, "utf8").trim().split("\n");
-    last = lines.findLast((line) => /assert|panic|abort|error|fatal/i.test(line)) ?? lines.at(-1) ?? "";
+    last = lines.findLast((line) => /assert|panic|abort|error|fatal/i.test(line) && !line.includes(" warn: ")) ?? "";
   } catch {
     // Without a log there is just less to say.
   }

@@ -32,7 +32,7 @@ export async function doctorFacts(spec: string, folders: ModelFolders, signal?: 
     problems: [],
   };
   try {
-    facts.backend = (await host.info({ signal })).gpu;
+    facts.backend = (await host.info({ signal, load: true })).backend;
     facts.model = presentModel(spec, folders);
     if (facts.model === null) facts.problems.push(`The model ${spec} is not on this machine; \`pull\` downloads it.`);
     else facts.textsPerSecond = await speed((texts) => host.embed(facts.model ?? "", texts, { signal }));

@@ -1,4 +1,3 @@
-import { createHash, type Hash } from "node:crypto";
 import { createReadStream, statSync } from "node:fs";
 import { open, readdir, rename, rm, type FileHandle } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
@@ -34,7 +33,7 @@ export async function downloadFile(
   remote: RemoteFile,
   options: DownloadOptions,
 ): Promise<void> {
-  const part = `${target}.${createHash("sha256").update(`${url}\n${remote.etag}`).digest("hex").slice(0, 12)}.part`;
+  const part = `${target}.${new Bun.CryptoHasher("sha256").update(`${url}\n${remote.etag}`).digest("hex").slice(0, 12)}.part`;
   await removeOtherParts(target, part);
   const file = await open(part, "a+", 0o600);
   try {
@@ -76,7 +75,7 @@ export async function fetchJson(url: string, options: DownloadOptions): Promise<
 
 /** SHA-256 of a file in hex. */
 export async function fileSha256(path: string): Promise<string> {
-  const hash = createHash("sha256");
+  const hash = new Bun.CryptoHasher("sha256");
   for await (const chunk of createReadStream(path, { highWaterMark: 1 << 20 })) hash.update(chunk as Buffer);
   return hash.digest("hex");
 }
@@ -88,8 +87,8 @@ async function receive(
   remote: RemoteFile,
   options: DownloadOptions,
   name: string,
-): Promise<Hash> {
-  let hash = createHash("sha256");
+): Promise<Bun.CryptoHasher> {
+  let hash = new Bun.CryptoHasher("sha256");
   let received = 0;
   for await (const chunk of file.createReadStream({ start: 0, autoClose: false, highWaterMark: 1 << 20 })) {
     hash.update(chunk as Buffer);
@@ -104,7 +103,7 @@ async function receive(
       if (!isContinued) {
         // The server starts anew (or no longer has what was begun), and so does the file.
         await file.truncate(0);
-        hash = createHash("sha256");
+        hash = new Bun.CryptoHasher("sha256");
         received = 0;
         if (response.status === 416) throw new Error("the server does not have what was begun");
       }
@@ -140,7 +139,7 @@ function contentStart(response: Response): number {
   return Number(/^bytes (\d+)-/.exec(response.headers.get("content-range") ?? "")?.[1] ?? Number.NaN);
 }
 
-async function checkContent(url: string, part: string, remote: RemoteFile, hash: Hash): Promise<void> {
+async function checkContent(url: string, part: string, remote: RemoteFile, hash: Bun.CryptoHasher): Promise<void> {
   const size = statSync(part).size;
   const digest = hash.digest("hex");
   const magic = await Bun.file(part).slice(0, 4).text();

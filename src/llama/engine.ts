@@ -10,7 +10,8 @@ type Context = LlamaEmbeddingContext | LlamaRankingContext | LlamaContext;
 type Loaded = {
   model: LlamaModel;
   stamp: string;
-  contexts: Map<Use, Promise<Context>>;
+  /** By use and size: two homes may want different sizes of one model. */
+  contexts: Map<string, Promise<Context>>;
   /** How the model wants a conversation written; finding out takes most of a second. */
   chatWrapper?: ChatWrapper;
 };
@@ -62,14 +63,16 @@ export function modelEngine(runtime: () => Promise<Runtime>): Engine {
   async function context<T extends Context>(
     path: string,
     use: Use,
+    { contextSize }: LoadOptions,
     create: (model: LlamaModel) => Promise<T>,
   ): Promise<T> {
     const entry = await loaded(path);
-    let found = entry.contexts.get(use);
+    const key = `${use} ${contextSize}`;
+    let found = entry.contexts.get(key);
     if (found === undefined) {
       found = create(entry.model);
-      entry.contexts.set(use, found);
-      found.catch(() => entry.contexts.delete(use));
+      entry.contexts.set(key, found);
+      found.catch(() => entry.contexts.delete(key));
     }
     // A context is only ever stored under the use that created it.
     return found as Promise<T>;
@@ -77,7 +80,7 @@ export function modelEngine(runtime: () => Promise<Runtime>): Engine {
 
   return {
     async embed(path, text, load) {
-      const embedder = await context(path, "embed", (model) => embeddingContext(path, model, load));
+      const embedder = await context(path, "embed", load, (model) => embeddingContext(path, model, load));
       const { model } = embedder;
       const tokens = model.tokenize(text);
       // Some models have room for fewer tokens than was asked for.
@@ -87,7 +90,7 @@ export function modelEngine(runtime: () => Promise<Runtime>): Engine {
       return { vector: checkedVector(path, vector, tokens.length), truncated };
     },
     async rank(path, query, document, load) {
-      const ranker = await context(path, "rank", (model) => rankingContext(path, model, load));
+      const ranker = await context(path, "rank", load, (model) => rankingContext(path, model, load));
       const room = ranker.contextSize - Math.min(reservedForTemplate, Math.floor(ranker.contextSize / 4));
       const queryTokens = ranker.model.tokenize(query, false, "trimLeadingSpace").slice(0, Math.floor(room / 2));
       const tokens = ranker.model.tokenize(document, false, "trimLeadingSpace");
@@ -95,7 +98,7 @@ export function modelEngine(runtime: () => Promise<Runtime>): Engine {
     },
     async expand(path, query, load, signal) {
       const [writer, { llama }] = await Promise.all([
-        context(path, "expand", (model) => writingContext(path, model, load)),
+        context(path, "expand", load, (model) => writingContext(path, model, load)),
         runtime(),
       ]);
       const { LlamaChatSession, resolveChatWrapper } = await import("node-llama-cpp");
@@ -119,8 +122,12 @@ export function modelEngine(runtime: () => Promise<Runtime>): Engine {
         await sequence.dispose();
       }
     },
-    models: () => [...ready].map(([path, { contexts }]) => ({ path, uses: [...contexts.keys()] })),
+    models: () => [...ready].map(([path, { contexts }]) => ({ path, uses: usesOf([...contexts.keys()]) })),
   };
+}
+
+function usesOf(keys: string[]): Use[] {
+  return (["embed", "rank", "expand"] as const).filter((use) => keys.some((key) => key.startsWith(use)));
 }
 
 async function loadModel({ llama, complaints }: Runtime, path: string): Promise<LlamaModel> {

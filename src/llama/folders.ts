@@ -19,9 +19,9 @@ export function createFolder(path: string): string {
  * A folder inside the system's temporary folder that is ours alone. There anyone may have put something under its name before
  * us, so its owner and mode are checked.
  */
-export function privateTempFolder(): string {
+export function privateTempFolder(base = tmpdir()): string {
   const uid = process.getuid?.() ?? 0;
-  const path = createFolder(join(tmpdir(), `memq-${uid}`));
+  const path = createFolder(privateTempPath(base));
   const found = lstatSync(path);
   if (!found.isDirectory() || found.uid !== uid || (found.mode & 0o077) !== 0) {
     throw new MemqError("TEMP_FOLDER", `${path} is not a folder of yours alone.`, {
@@ -29,4 +29,8 @@ export function privateTempFolder(): string {
     });
   }
   return path;
+}
+
+export function privateTempPath(base: string): string {
+  return join(base, `memq-${process.getuid?.() ?? 0}`);
 }

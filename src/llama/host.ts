@@ -9,6 +9,8 @@ import {
   encodedVector,
   messageLine,
   messageReader,
+  otherVersion,
+  protocolVersion,
   type HostInfo,
   type HostReply,
   type HostRequest,
@@ -19,20 +21,25 @@ import { turns } from "./turns.ts";
 /** More requests than this at once are refused: whoever sends them does not wait for answers. */
 const maxPending = 64;
 const defaultIdleMs = 5 * 60_000;
+/** No text, document or expansion takes this long; native code that does hangs, and clients get a new host. */
+const turnLimitMs = 10 * 60_000;
 
 /**
  * Runs this process as the model host of a models folder until it has been idle for five minutes (`MEMQ_MODEL_IDLE_MS`; 0: until
- * its last client goes), and ends it. Ends at once when another process already is that host.
+ * its last client goes), and ends it. Ends at once when another process already is that host, or when its starter looks for
+ * it at another socket: the starter is of another version.
  */
-export async function runModelHost(modelsFolder: string): Promise<never> {
+export async function runModelHost(modelsFolder: string, socket: string): Promise<never> {
   process.umask(0o077);
   const address = hostAddress(modelsFolder);
+  if (address.socket !== socket) process.exit(otherVersion);
   const release = tryLock(address.lock);
   if (release === null) process.exit(0);
   // Whoever held the lock before is gone, so a socket that is still there is dead.
   rmSync(address.socket, { force: true });
   truncateSync(address.log);
-  const host = modelHostServer(Number(process.env["MEMQ_MODEL_IDLE_MS"] ?? defaultIdleMs));
+  const idleMs = Number(process.env["MEMQ_MODEL_IDLE_MS"] ?? defaultIdleMs);
+  const host = modelHostServer(Number.isFinite(idleMs) ? idleMs : defaultIdleMs);
   process.on("SIGTERM", () => host.stop("SIGTERM"));
   await host.run(address);
   // Native destructors are not waited for: some abort, and the kernel frees all of it.
@@ -44,7 +51,10 @@ type Client = { socket: Socket; running: Map<number, AbortController> };
 function modelHostServer(idleMs: number): { run(address: HostAddress): Promise<void>; stop(why: string): void } {
   const started = Date.now();
   const clients = new Set<Client>();
-  const turn = turns();
+  const turn = turns(turnLimitMs, () => {
+    logLine("fatal: native code hangs");
+    process.exit(1);
+  });
   let runtime: Promise<Runtime> | undefined;
   const engine = modelEngine(() => (runtime ??= loadRuntime(logLine)));
   let idleTimer: Timer | undefined;
@@ -66,13 +76,14 @@ function modelHostServer(idleMs: number): { run(address: HostAddress): Promise<v
     else if (clients.size === 0) idleTimer = setTimeout(() => stop("no clients"), 200);
   }
 
-  async function info(): Promise<HostInfo> {
-    const gpu = (await (runtime ??= loadRuntime(logLine))).llama.gpu;
+  async function info(load: boolean): Promise<HostInfo> {
+    if (load) runtime ??= loadRuntime(logLine);
+    const gpu = (await runtime)?.llama.gpu;
     return {
       pid: process.pid,
       version: VERSION,
       uptimeMs: Date.now() - started,
-      gpu: gpu === false ? "cpu" : gpu,
+      backend: gpu === undefined ? null : gpu === false ? "cpu" : gpu,
       models: engine.models(),
       pending: pending(),
     };
@@ -83,7 +94,7 @@ function modelHostServer(idleMs: number): { run(address: HostAddress): Promise<v
     if (request.op === "embed") return embedAll(engine, request, (work) => turn.take(request.bulk, signal, work));
     if (request.op === "rank") return rankAll(engine, request, quick);
     if (request.op === "expand") return quick(() => engine.expand(request.model, request.query, request.load, signal));
-    return info();
+    return info(request.load);
   }
 
   async function serve(client: Client, request: HostRequest): Promise<void> {
@@ -91,7 +102,7 @@ function modelHostServer(idleMs: number): { run(address: HostAddress): Promise<v
       client.running.get(request.id)?.abort();
       return;
     }
-    if (pending() >= maxPending) {
+    if (request.op !== "info" && pending() >= maxPending) {
       send(client, errorReply(request, new MemqError("MODEL_HOST_BUSY", "The model host has too much to do.")));
       return;
     }
@@ -113,6 +124,7 @@ function modelHostServer(idleMs: number): { run(address: HostAddress): Promise<v
     const read = messageReader();
     clients.add(client);
     restartIdleTimer();
+    socket.write(messageLine({ hello: protocolVersion }));
     socket.on("data", (chunk: Buffer) => {
       try {
         // Only processes of ours can connect, and their version is ours: messages have the shape we gave them.

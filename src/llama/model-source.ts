@@ -19,7 +19,7 @@ const defaultHub = "https://huggingface.co";
  */
 export function parseModelSource(spec: string, env: NodeJS.ProcessEnv = process.env): ModelSource {
   const hub = (env["HF_ENDPOINT"] || defaultHub).replace(/\/+$/, "");
-  const onHub = /^(?:hf:(?:\/\/)?|huggingface:(?:\/\/)?|hf\.co\/|huggingface\.co\/)(.+)$/.exec(spec)?.[1];
+  const onHub = /^(?:hf:(?:\/\/)?|huggingface:(?:\/\/)?|hf\.co\/|huggingface\.co\/)(.*)$/.exec(spec)?.[1];
   if (onHub !== undefined) return hubSource(spec, onHub, hub);
   if (/^https?:\/\//i.test(spec)) return urlSource(spec, hub);
   if (/^file:\/\//i.test(spec)) return { kind: "file", path: fileURLToPath(spec) };

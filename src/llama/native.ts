@@ -21,7 +21,7 @@ import { cacheHome, createFolder, privateTempFolder } from "./folders.ts";
 export async function nativeFolder(): Promise<string> {
   if (embedded !== null) {
     if (embedded.llama === null) throw noLlama();
-    return unpackedFolder(embedded.llama);
+    return unpackedFolder(embedded.llama, unpackBase());
   }
   const platform = llamaPlatform();
   const bins = join(import.meta.dir, "../../node_modules/@node-llama-cpp", platform, "bins");
@@ -34,7 +34,7 @@ export function vecExtensionPath(): string | null {
   if (process.platform !== "linux") return null;
   if (embedded !== null) {
     const archive = embedded.vec;
-    return archive?.files[0] === undefined ? null : join(unpackedFolder(archive), archive.files[0].name);
+    return archive?.files[0] === undefined ? null : join(unpackedFolder(archive, unpackBase()), archive.files[0].name);
   }
   const path = join(import.meta.dir, `../../node_modules/sqlite-vec-linux-${process.arch}/vec0.so`);
   return existsSync(path) ? path : null;
@@ -57,8 +57,11 @@ function noLlama(): MemqError {
   });
 }
 
-function unpackedFolder(archive: EmbeddedArchive): string {
-  const base = unpackBase();
+/**
+ * Folder below `base` that holds the archive's files, unpacked unless they are there whole. Safe for many processes at once.
+ * Throws `NATIVE_UNPACK`.
+ */
+export function unpackedFolder(archive: EmbeddedArchive, base: string): string {
   const folder = join(base, archive.hash);
   if (isComplete(folder, archive)) return folder;
   const temporary = join(base, `${archive.hash}.${process.pid}-${crypto.randomUUID().slice(0, 8)}`);

@@ -1,6 +1,9 @@
 /** Raised whenever a message changes its meaning; part of the socket's name. */
 export const protocolVersion = 1;
 
+/** Exit code of a host that was started by another version. */
+export const otherVersion = 3;
+
 /** How a model is loaded; a context that is there already is used as it is. */
 export type LoadOptions = { threads: number; contextSize: number };
 
@@ -11,7 +14,8 @@ export type HostRequest =
   | { id: number; op: "embed"; model: string; texts: string[]; bulk: boolean; load: LoadOptions }
   | { id: number; op: "rank"; model: string; query: string; documents: string[]; load: LoadOptions }
   | { id: number; op: "expand"; model: string; query: string; load: LoadOptions }
-  | { id: number; op: "info" }
+  /** `load`: load llama.cpp first. */
+  | { id: number; op: "info"; load: boolean }
   | { id: number; op: "cancel" };
 
 export type EmbedResult = {
@@ -25,11 +29,15 @@ export type HostInfo = {
   pid: number;
   version: string;
   uptimeMs: number;
-  gpu: string;
+  /** `metal`, `cpu`, or null while llama.cpp is not loaded. */
+  backend: string | null;
   models: { path: string; uses: ("embed" | "rank" | "expand")[] }[];
   /** Requests that wait or run. */
   pending: number;
 };
+
+/** What the host says first on each connection: only then it is there, and not just about to go. */
+export type HostHello = { hello: typeof protocolVersion };
 
 /** From host to client: the answer to the request of the same id. */
 export type HostReply =
@@ -62,7 +70,7 @@ export function messageReader(): (chunk: Buffer) => unknown[] {
   };
 }
 
-export function messageLine(message: HostRequest | HostReply): string {
+export function messageLine(message: HostRequest | HostReply | HostHello): string {
   return `${JSON.stringify(message)}\n`;
 }
 

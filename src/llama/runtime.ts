@@ -58,13 +58,18 @@ async function loadFailure(folder: string, error: unknown): Promise<string> {
   try {
     process.dlopen({ exports: {} }, addon);
   } catch (reason) {
-    const text = messageOf(reason);
-    const symbol = /version [`'"]?((?:GLIBC|GLIBCXX|CXXABI)_[\d.]+)/.exec(text)?.[1];
-    if (symbol !== undefined)
-      return `Local models can't run: this system's C libraries are too old (${symbol} is missing).`;
-    const library = /(\S+\.so[.\d]*): cannot open shared object/.exec(text)?.[1];
-    if (library !== undefined) return `Local models can't run: ${library} is not installed.`;
-    return `Local models can't run: ${text.split("\n")[0]}`;
+    return loaderSentence(messageOf(reason));
   }
   return `Local models can't run from ${dirname(addon)}: ${messageOf(error).split("\n")[0]}`;
+}
+
+/** What the dynamic loader complains about, in one sentence. */
+export function loaderSentence(complaint: string): string {
+  const symbol = /version [`'"]?((?:GLIBC|GLIBCXX|CXXABI)_[\d.]+)/.exec(complaint)?.[1];
+  if (symbol !== undefined) {
+    return `Local models can't run: this system's C libraries are too old (${symbol} is missing).`;
+  }
+  const library = /(\S+\.so[.\d]*): cannot open shared object/.exec(complaint)?.[1];
+  if (library !== undefined) return `Local models can't run: ${library} is not installed.`;
+  return `Local models can't run: ${complaint.split("\n")[0]}`;
 }

@@ -2,21 +2,35 @@ import { constants } from "node:fs";
 import { lstat, mkdir, open, readFile, realpath } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
 import { MemqError, messageOf } from "../errors.ts";
+import type { AgentHome } from "../home/agent-home.ts";
+import { withWriterLock } from "../store/lock.ts";
 import { dateInZone, isRealDate } from "./dates.ts";
 
 export type AppendResult = { path: string; startLine: number; endLine: number };
 
 /**
  * Appends text to a note, on lines of its own and with a final newline, in one write that another writer cannot split. Nothing
- * that is there is ever rewritten. A new daily note begins with its date as a heading. The caller holds the append lock of
- * the agent, so that the reported lines are true.
+ * that is there is ever rewritten. A new daily note begins with its date as a heading. Appends of one agent wait for each other,
+ * so that the reported lines are true.
  */
+export function appendForAgent(
+  { home, memory }: AgentHome,
+  request: { text: string; target?: "daily" | "long-term" | undefined; date?: string | undefined },
+): Promise<AppendResult> {
+  const { text, target = "daily", date } = request;
+  const workspace = home.workspace ?? "";
+  return withWriterLock(`${home.indexPath}.append`, () =>
+    appendToMemory({ workspace, text, target, date, timeZone: memory.timeZone, now: Date.now() }),
+  );
+}
+
+/** As `appendForAgent`, for a caller that knows that nobody else appends. */
 export async function appendToMemory(options: {
   workspace: string;
   text: string;
   target: "daily" | "long-term";
   /** `YYYY-MM-DD`; today in the user's zone when absent. Only for `daily`. */
-  date?: string;
+  date?: string | undefined;
   timeZone?: string;
   now: number;
 }): Promise<AppendResult> {

@@ -1,5 +1,6 @@
 import { lstat, readFile } from "node:fs/promises";
 import { join } from "node:path";
+import type { AgentHome } from "../home/agent-home.ts";
 import { decodeNote } from "../notes/decode.ts";
 import { dateInZone, dayBefore } from "./dates.ts";
 import { isMainPrivate, sessionFacts } from "./sessions.ts";
@@ -9,6 +10,15 @@ export type ContextFile = { path: string; text: string; truncated: boolean };
 /** A file longer than this is cut, as gateways do with the files they load at a session's start. */
 const MAX_CONTEXT_CHARS = 20_000;
 
+/** What a session of an agent reads at its start. */
+export async function contextForSession(
+  { home, memory }: AgentHome,
+  request: { sessionKey?: string | undefined; chatType?: string | undefined },
+): Promise<{ files: ContextFile[] }> {
+  const { workspace = "" } = home;
+  return { files: await sessionContext({ workspace, timeZone: memory.timeZone, now: Date.now(), ...request }) };
+}
+
 /**
  * What an agent reads at session start: today's and yesterday's note in the user's time zone, and `MEMORY.md` and `USER.md`
  * only for the main private session. Files that do not exist are left out.
@@ -17,8 +27,8 @@ export async function sessionContext(options: {
   workspace: string;
   timeZone?: string;
   now: number;
-  sessionKey?: string;
-  chatType?: string;
+  sessionKey?: string | undefined;
+  chatType?: string | undefined;
 }): Promise<ContextFile[]> {
   const today = dateInZone(options.now, options.timeZone);
   const paths = [`memory/${today}.md`, `memory/${dayBefore(today)}.md`];

@@ -1,8 +1,17 @@
 import { readFile } from "node:fs/promises";
 import { basename, join } from "node:path";
+import type { MemorySettings } from "../home/types.ts";
 import { sessionIdOf } from "../notes/transcript.ts";
 
-export type SessionVisibility = "self" | "tree" | "agent" | "all";
+export type SessionVisibility = MemorySettings["visibility"];
+
+/** Whether an agent may ask another one's memory: `tools.agentToAgent`, whose empty list allows every agent. */
+export function mayAskAgent(asking: string, asked: string, policy: MemorySettings["agentToAgent"]): boolean {
+  if (asking === asked) return true;
+  const allowed = (agent: string): boolean =>
+    policy.allow.length === 0 || policy.allow.some((one) => one === "*" || one.toLowerCase() === agent);
+  return policy.enabled && allowed(asking) && allowed(asked);
+}
 
 /** What a gateway's `sessions.json` says of one session; read, never written. */
 export type SessionEntry = {

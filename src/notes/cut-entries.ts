@@ -12,7 +12,8 @@ export function cutEntries(text: string, weights: LineWeights): PassageDraft[] {
   const passages: PassageDraft[] = [];
   for (const group of entriesOf(text)) {
     const annotations = annotationsOf(group.map((line) => line.raw));
-    for (const passage of packLines(group, weights, passages.length)) passages.push({ ...passage, ...annotations });
+    for (const passage of packLines(text, group, weights, passages.length))
+      passages.push({ ...passage, ...annotations });
   }
   return passages;
 }

@@ -1,4 +1,5 @@
 import { keptRanges, type Range } from "./annotations.ts";
+import { passageText } from "./passage-text.ts";
 import type { PassageDraft } from "./types.ts";
 import { characterWeight, weightOf } from "./weight.ts";
 
@@ -12,18 +13,14 @@ export type LineWeights = { maxWeight: number; overlapWeight: number };
 
 /** The lines of a text, split at `\n` only: a carriage return belongs to its line, and a final newline begins a last, empty line. */
 export function* linesOf(text: string): Generator<Line> {
+  const annotated = text.includes("<!--");
   let start = 0;
   for (let number = 1; ; number++) {
     const newline = text.indexOf("\n", start);
     const raw = text.slice(start, newline < 0 ? text.length : newline);
-    const kept = keptRanges(raw);
-    yield {
-      number,
-      start,
-      raw,
-      kept,
-      text: kept === null ? raw : kept.map((range) => raw.slice(range.from, range.to)).join(""),
-    };
+    const kept = annotated ? keptRanges(raw) : null;
+    const left = kept === null ? raw : kept.map((range) => raw.slice(range.from, range.to)).join("");
+    yield { number, start, raw, kept, text: left };
     if (newline < 0) return;
     start = newline + 1;
   }
@@ -33,12 +30,12 @@ export function* linesOf(text: string): Generator<Line> {
  * Packs whole lines into passages of at most `maxWeight` and repeats whole lines of at most `overlapWeight` at the start of the next
  * one. A longer line is cut at characters. Lines and hashes are those of OpenClaw 2026.9.6. Passages of blanks are left out.
  */
-export function packLines(lines: Iterable<Line>, weights: LineWeights, firstSeq = 0): PassageDraft[] {
+export function packLines(document: string, lines: Iterable<Line>, weights: LineWeights, firstSeq = 0): PassageDraft[] {
   const passages: PassageDraft[] = [];
   let current: Segment[] = [];
   let currentWeight = 0;
   const flush = (): void => {
-    const passage = passageOf(current, firstSeq + passages.length);
+    const passage = passageOf(document, current, firstSeq + passages.length);
     if (passage !== null) passages.push(passage);
   };
   for (const line of lines) {
@@ -61,6 +58,9 @@ export function packLines(lines: Iterable<Line>, weights: LineWeights, firstSeq 
 function segmentsOf(line: Line, maxWeight: number): Segment[] {
   const { text } = line;
   if (text.length === 0) return [{ line, from: 0, to: 0, weight: 1 }];
+  // Nearly every line is short; no character weighs less than its length.
+  const whole = text.length > maxWeight ? Infinity : weightOf(text);
+  if (whole <= maxWeight) return [{ line, from: 0, to: text.length, weight: whole + 1 }];
   const segments: Segment[] = [];
   for (let from = 0; from < text.length;) {
     let to = Math.min(text.length, from + maxWeight);
@@ -130,25 +130,19 @@ export function splitsPair(text: string, at: number): boolean {
   return (text.charCodeAt(at) & 0xfc00) === 0xdc00 && (text.charCodeAt(at - 1) & 0xfc00) === 0xd800;
 }
 
-function passageOf(segments: readonly Segment[], seq: number): PassageDraft | null {
+function passageOf(document: string, segments: readonly Segment[], seq: number): PassageDraft | null {
   const first = segments[0];
   const last = segments.at(-1);
   if (first === undefined || last === undefined) return null;
-  let text = "";
-  let joints = 0;
-  const parts: string[] = [];
-  for (const [index, segment] of segments.entries()) {
-    const part = segment.line.text.slice(segment.from, segment.to);
-    parts.push(part);
-    const sameLine = segments[index - 1]?.line === segment.line;
-    if (sameLine) joints += 1;
-    text += index === 0 || sameLine ? part : `\n${part}`;
-  }
-  if (text.trim() === "") return null;
   const pos = first.line.start + rawStart(first.line, first.from);
-  const end = last.line.start + rawEnd(last.line, last.to);
-  const draft = { seq, startLine: first.line.number, endLine: last.line.number, pos, length: end - pos, text };
-  return joints === 0 ? draft : { ...draft, hashedText: parts.join("\n") };
+  const length = last.line.start + rawEnd(last.line, last.to) - pos;
+  const text = passageText(document, pos, length);
+  if (text.trim() === "") return null;
+  const draft: PassageDraft = { seq, startLine: first.line.number, endLine: last.line.number, pos, length, text };
+  if (segments.some(({ line }, index) => line === segments[index - 1]?.line)) {
+    draft.hashedText = segments.map(({ line, from, to }) => line.text.slice(from, to)).join("\n");
+  }
+  return draft;
 }
 
 /** Offset in the raw line of the kept character at `index`, the line's start when nothing of it is kept. */

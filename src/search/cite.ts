@@ -22,7 +22,8 @@ export type CiteContext = {
   termsIn: (text: string) => string[];
 };
 
-export type Cited = { hits: Hit[]; notices: string[] };
+/** `stale`: a file that was looked at is gone or changed since the last sync. */
+export type Cited = { hits: Hit[]; notices: string[]; stale: boolean };
 
 /**
  * Turns the first rows into hits, as many as are asked for, each checked against its file: what is gone is left out and counted,
@@ -36,7 +37,7 @@ export function cite(rows: Iterable<Ranked>, limit: number, context: CiteContext
   const gone = new Set<string>();
   const outdated = new Set<string>();
   const hits: Hit[] = [];
-  if (limit < 1) return { hits, notices: [] };
+  if (limit < 1) return { hits, notices: [], stale: false };
   for (const row of rows) {
     const document = known(documents, row.documentId, () =>
       documentsById(context.index, [row.documentId]).get(row.documentId),
@@ -59,12 +60,14 @@ export function cite(rows: Iterable<Ranked>, limit: number, context: CiteContext
     const shown = now
       ? passageNow({ ...row, text, byName: row.nameTier > 0 }, now, context.termsIn)
       : { ...passage, text };
-    const hit = shown && hitOf(row, document, shown, context);
+    const body = file.state === "changed" ? file.text : stored;
+    const hit = shown && hitOf(row, document, { ...shown, body }, context);
     if (hit === null) outdated.add(`${collection.pathPrefix}${document.path}`);
     else if (isNew(hit, collection, context, seen)) hits.push(hit);
     if (hits.length === limit) break;
   }
-  return { hits, notices: noticesOf(gone, outdated) };
+  const stale = files.values().some(({ state }) => state !== "current");
+  return { hits, notices: noticesOf(gone, outdated), stale };
 }
 
 function known<K, V>(map: Map<K, V>, key: K, make: () => V): V {
@@ -88,6 +91,7 @@ function isNew(hit: Hit, collection: Collection, context: CiteContext, seen: Set
 }
 
 type Shown = Pick<PassageDraft, "startLine" | "endLine" | "text"> & {
+  body: string;
   importance?: number | null;
   triggers?: string[] | null;
 };
@@ -109,6 +113,7 @@ function hitOf(row: Ranked, document: DocumentRow, shown: Shown, context: CiteCo
     ...(row.cosine === null ? {} : { vectorScore: row.cosine }),
     ...(row.bm25 === null ? {} : { textScore: textScoreOf(row.bm25, textKind) }),
     text: shown.text,
+    body: shown.body,
     snippet: snippetOf(shown, profile.snippetChars, context.termsIn),
     ...(importance === null || importance === undefined ? {} : { importance }),
     ...(triggers ? { triggers } : {}),

@@ -3,7 +3,14 @@ import type { DocumentRow } from "../store/types.ts";
 import { DAY_MS, dayInName, utcMidnight } from "./recency.ts";
 
 /** Which notes count, beyond the collection. */
-export type NoteFilter = { since?: number; until?: number; tags?: string[] };
+export type NoteFilter = {
+  since?: number;
+  until?: number;
+  /** A note must carry all of them. */
+  tags?: string[];
+  /** Who asks may not see every note. */
+  visible?: (note: Pick<DocumentRow, "collection" | "path">) => boolean;
+};
 
 const unitDays: Record<string, number> = { d: 1, w: 7 };
 
@@ -24,6 +31,7 @@ export function parseTime(text: string, end: "since" | "until", now: number): nu
   if (Number.isNaN(at)) {
     throw new MemqError("BAD_TIME", `${end}: "${text}" is neither a date nor a length of time.`, {
       hint: "Write a day (2026-02-10), a time stamp (2026-02-10T14:15:00Z) or 7d, 2w, 3m.",
+      exitCode: 2,
     });
   }
   return at;
@@ -51,7 +59,8 @@ function localDay(day: string): { from: number; to: number } {
 
 /** Whether a search asks for a part of the notes only. */
 export function isFiltering(filter: NoteFilter): boolean {
-  return filter.since !== undefined || filter.until !== undefined || (filter.tags?.length ?? 0) > 0;
+  const { since, until, tags, visible } = filter;
+  return since !== undefined || until !== undefined || (tags?.length ?? 0) > 0 || visible !== undefined;
 }
 
 /**

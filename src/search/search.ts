@@ -42,7 +42,7 @@ export async function search(engine: SearchEngine, request: SearchRequest): Prom
   const legs: LegHits = { keyword, vector: vector?.hits ?? [] };
   const ranked = rankedRows(engine, request, parsed, scope, legs, vector);
   const rows = profile.unit === "documents" ? bestPerDocument(ranked) : ranked;
-  const { hits, notices } = cite(answered(rows, request, tokenReader(engine.index)), request.limit, {
+  const { hits, notices, stale } = cite(answered(rows, request, tokenReader(engine.index)), request.limit, {
     index: engine.index,
     home: engine.home,
     request,
@@ -54,13 +54,14 @@ export async function search(engine: SearchEngine, request: SearchRequest): Prom
     mode: modeOf(vector, profile.hybrid),
     degraded: vector?.degraded ? ["vector"] : [],
     notices: [...(vector?.notices ?? []), ...notices],
+    stale,
     ...(vector?.failure ? { providerFailure: vector.failure } : {}),
   };
   return request.rerank ? withReranking(answer, query, request) : answer;
 }
 
 function emptyAnswer(): SearchAnswer {
-  return { hits: [], mode: "keyword", degraded: [], notices: [] };
+  return { hits: [], mode: "keyword", degraded: [], notices: [], stale: false };
 }
 
 function modeOf(vector: VectorLeg | null, hybrid: boolean): SearchAnswer["mode"] {
@@ -68,11 +69,13 @@ function modeOf(vector: VectorLeg | null, hybrid: boolean): SearchAnswer["mode"]
   return hybrid ? "hybrid" : "vector";
 }
 
-/** The collections asked for, and where a period or tags are given the documents that pass. */
+/** The collections asked for, and where not every note of theirs counts the documents that do. */
 function scopeOf(index: Index, request: SearchRequest): Scope {
   const { collections } = request;
   if (!isFiltering(request)) return { collections };
-  const documents = documentsIn(index, collections).filter((document) => passesFilter(document, request));
+  const documents = documentsIn(index, collections).filter(
+    (document) => passesFilter(document, request) && request.visible?.(document) !== false,
+  );
   return documents.length === 0 ? { collections: [] } : { collections, documentIds: documents.map(({ id }) => id) };
 }
 

@@ -1,9 +1,10 @@
+import type { NoteFilter } from "./filters.ts";
 import type { MemqError } from "../errors.ts";
 import type { SearchProfile } from "../home/types.ts";
 import type { Snippet } from "./snippet.ts";
 
 /** What is asked; times are milliseconds since 1970. */
-export type SearchRequest = {
+export type SearchRequest = NoteFilter & {
   query: string;
   profile: SearchProfile;
   /** Rows wanted. */
@@ -16,10 +17,6 @@ export type SearchRequest = {
   asOf: number;
   /** When the answer must go out. */
   deadline: number;
-  since?: number;
-  until?: number;
-  /** A note must carry all of them. */
-  tags?: string[];
   explain?: boolean;
   /** Hits whose file is gone are answered all the same. */
   keepGone?: boolean;
@@ -45,6 +42,8 @@ export type Hit = {
   textScore?: number;
   /** The whole passage. */
   text: string;
+  /** The whole document that the passage was cut from: as the file is now, of a transcript or a gone file as indexed. */
+  body: string;
   /** What is printed of it, with its own lines. */
   snippet: Snippet;
   importance?: number;
@@ -72,6 +71,8 @@ export type SearchAnswer = {
   degraded: string[];
   /** Why, in sentences, for people. */
   notices: string[];
+  /** A file that was found has changed or gone since the last sync. */
+  stale: boolean;
   /** Set when the provider answered with an error: see `failureMakesUnavailable`. */
   providerFailure?: MemqError;
 };

@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { inTransaction } from "./open.ts";
 import { bytesToVector, vectorBytes } from "./vector-packed.ts";
 import type { Index } from "./types.ts";
@@ -57,9 +56,7 @@ export function cachedVectorCount(index: Index): number {
  * `expandQuery` {query, model}; `rerank` {query, model, chunk}. `model` is the full URI.
  */
 export function llmCacheKey(kind: "expandQuery" | "rerank", body: Record<string, string>): string {
-  return createHash("sha256")
-    .update(kind + JSON.stringify(body))
-    .digest("hex");
+  return new Bun.CryptoHasher("sha256").update(kind + JSON.stringify(body)).digest("hex");
 }
 
 export function readLlmCache(index: Index, key: string): string | null {

@@ -100,9 +100,9 @@ export function writeDocuments(index: Index, drafts: readonly DocumentDraft[]): 
       if (written.isNew) added++;
       ids.push(written.id);
       for (const { vectorKey, textHash } of readPassageKeys(index, written.id)) released.set(vectorKey, textHash);
-      removePassages(index, [written.id]);
-      writePassages(index, written.id, draft.hash, draft.passages);
     }
+    removePassages(index, ids);
+    for (const [i, draft] of drafts.entries()) writePassages(index, ids[i] ?? 0, draft.hash, draft.passages);
     releaseVectors(index, released);
     return { ids, added };
   });

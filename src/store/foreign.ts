@@ -18,7 +18,11 @@ export function isForeignIndex(path: string): boolean {
   return withForeign(path, isForeign, false);
 }
 
-/** Vectors that OpenClaw has cached for texts (SHA-256 hex of each) by this provider and model; read-only, empty when it has none. */
+/**
+ * Vectors that OpenClaw has cached for texts (SHA-256 hex of each) by this provider and model; read-only, empty when it has none.
+ * A cache that holds vectors of more than one set-up of the model (`provider_key`: address, length, headers) gives none, since
+ * nothing says which of them fits.
+ */
 export function foreignCachedVectors(
   path: string,
   provider: string,
@@ -33,7 +37,8 @@ export function foreignCachedVectors(
         const rows = db
           .query<{ hash: string; embedding: unknown; dims: number | null }, [string, string, string]>(
             `SELECT hash, embedding, dims FROM ${table}
-             WHERE provider = ? AND model = ? AND hash IN (SELECT value FROM json_each(?))`,
+             WHERE provider = ?1 AND model = ?2 AND hash IN (SELECT value FROM json_each(?3))
+             AND 1 = (SELECT COUNT(DISTINCT provider_key) FROM ${table} WHERE provider = ?1 AND model = ?2)`,
           )
           .all(provider, model, JSON.stringify(hashes));
         for (const row of rows) {

@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { readMeta, writeMeta } from "./meta.ts";
 import type { Index, VectorIdentity } from "./types.ts";
 
@@ -20,7 +19,7 @@ function identityFields(identity: VectorIdentity): string {
 export function cacheSpace(identity: VectorIdentity): string {
   const { provider, model, endpoint, dimensions, documentInputType, promptForm } = identity;
   const parts = JSON.stringify([provider, model, endpoint, dimensions, documentInputType, promptForm]);
-  return createHash("sha256").update(parts).digest("hex").slice(0, 16);
+  return new Bun.CryptoHasher("sha256").update(parts).digest("hex").slice(0, 16);
 }
 
 function readIdentity(index: Index, key: string): VectorIdentity | null {
@@ -43,7 +42,7 @@ export function servingIdentity(index: Index): VectorIdentity | null {
       "SELECT model, embed_fingerprint AS fingerprint FROM content_vectors LIMIT 1",
     )
     .get();
-  if (found === null) return stored;
+  if (found === null) return null;
   return {
     ...found,
     provider: "",

@@ -6,6 +6,9 @@ import { shadowLayout } from "./vector-shadow.ts";
 import { deleteVec0 } from "./vector-vec0.ts";
 import type { Index } from "./types.ts";
 
+/** How long a checkpoint waits for readers: the next one will do as well. */
+const CHECKPOINT_PATIENCE_MS = 250;
+
 /** What `cleanup` would remove or has removed. */
 export type CleanupCounts = {
   cachedAnswers: number;
@@ -73,15 +76,39 @@ function removeOrphanedVectors(index: Index): void {
   }
 }
 
-/** Deletes contents that no active document refers to (and with them inactive rows); returns how many. */
+/** Deletes contents that no document refers to, in use or not; returns how many. */
 export function removeOrphanedContents(index: Index): number {
   const { changes } = index.db.query(`DELETE FROM content WHERE hash NOT IN (SELECT hash FROM documents)`).run();
   return changes;
 }
 
-/** Writes the journal back into the file and empties it; says whether no reader was in the way. */
+/** Vectors that are booked, whether or not a note still needs them. */
+export function vectorCount(index: Index): number {
+  return index.db.query<{ n: number }, []>("SELECT count(*) AS n FROM content_vectors").get()?.n ?? 0;
+}
+
+/**
+ * Merges pieces of the full-text index, about `pages` pages of it, for a writer with nothing else to do; says whether there
+ * was something to merge. Fewer pieces make searches faster.
+ */
+export function mergeTokens(index: Index, pages = 500): boolean {
+  const total = (): number => index.db.query<{ n: number }, []>("SELECT total_changes() AS n").get()?.n ?? 0;
+  const before = total();
+  index.db.query("INSERT INTO memq_fts(memq_fts, rank) VALUES ('merge', ?)").run(pages);
+  // As FTS5 documents it: a merge that found nothing to do changes fewer than two rows.
+  return total() - before >= 2;
+}
+
+/** Writes the journal back into the file and empties it; says whether no reader was in the way for longer than a moment. */
 export function checkpoint(index: Index): boolean {
-  return index.db.query<{ busy: number }, []>("PRAGMA wal_checkpoint(TRUNCATE)").get()?.busy === 0;
+  const { db } = index;
+  const patience = db.query<{ timeout: number }, []>("PRAGMA busy_timeout").get()?.timeout ?? 0;
+  db.run(`PRAGMA busy_timeout = ${Math.min(patience, CHECKPOINT_PATIENCE_MS)}`);
+  try {
+    return db.query<{ busy: number }, []>("PRAGMA wal_checkpoint(TRUNCATE)").get()?.busy === 0;
+  } finally {
+    db.run(`PRAGMA busy_timeout = ${patience}`);
+  }
 }
 
 /** Bytes of the index file and of its journal. */

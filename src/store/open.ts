@@ -67,12 +67,13 @@ function connectForWriting(path: string, warnings: string[]): Index {
   const db = new Database(path, { readwrite: true, create: true });
   try {
     db.run(`PRAGMA busy_timeout = ${busyTimeout(WRITER_BUSY_MS)}`);
+    // Before anything is written: another program's file is left exactly as it is.
+    const tables = tableNames(db);
+    refuseUnusable(db, tables, path);
     switchToWal(db);
     db.run(
       "PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -32000",
     );
-    const tables = tableNames(db);
-    refuseUnusable(db, tables, path);
     if (schemaVersion(db, tables) !== SCHEMA_VERSION || qmdWasHere(db, tables)) migrate(db);
     probe(db);
     return indexOf(db, path, "write", "ready", warnings);

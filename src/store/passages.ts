@@ -94,12 +94,13 @@ export function readPassageKeys(index: Index, documentId: number): { vectorKey: 
 /** Deletes the passages of documents from the table and from the full-text index. */
 export function removePassages(index: Index, documentIds: readonly number[]): void {
   const { db } = index;
-  for (const documentId of documentIds) {
-    db.query("DELETE FROM memq_fts WHERE rowid IN (SELECT id FROM memq_passages WHERE document_id = ?)").run(
-      documentId,
-    );
-    db.query("DELETE FROM memq_passages WHERE document_id = ?").run(documentId);
-  }
+  const ofDocument = db.query<{ id: number }, [number]>("SELECT id FROM memq_passages WHERE document_id = ?");
+  const ids = documentIds.flatMap((documentId) => ofDocument.all(documentId).map(({ id }) => id));
+  // The full-text index writes its buffer out whenever a row id is below the last one: in order, that happens once.
+  const fromIndex = db.query("DELETE FROM memq_fts WHERE rowid = ?");
+  for (const id of ids.sort((a, b) => a - b)) fromIndex.run(id);
+  const fromTable = db.query("DELETE FROM memq_passages WHERE document_id = ?");
+  if (ids.length > 0) for (const documentId of documentIds) fromTable.run(documentId);
 }
 
 /** Inserts the passages of a document; `documentHash` decides which existing vectors they take over. */

@@ -144,12 +144,10 @@ export type MissingVector = {
 /** A new vector, ready to be stored. */
 export type VectorToStore = { vectorKey: string; textHash: string; vector: Float32Array };
 
-/** The best candidates of a query by one-bit codes, for exact scoring; see `vector-codes.ts`. */
+/** One-bit codes of all vectors; see `vector-codes.ts`. */
 export type VectorCodes = {
-  /** Passages in scope whose codes are closest to the query's, closest first, about `count` of them. */
-  closest(
-    query: Float32Array,
-    scope: Scope,
-    count: number,
-  ): { passageId: number; documentId: number; vectorKey: string }[];
+  /** About `count` passages in scope whose codes are closest to the query's, with their exact cosines, in no order. */
+  closest(query: Float32Array, scope: Scope, count: number): VectorCandidate[];
+  /** Builds or brings up to date in slices of a few milliseconds, so that the process answers others meanwhile. */
+  warm(): Promise<void>;
 };

@@ -3,6 +3,9 @@ import type { Index } from "./types.ts";
 /** One row per vector, little-endian float32: the form that needs no extension, and where new vectors wait for a swap. */
 export type PackedTable = "memq_vectors" | "memq_next_vectors";
 
+/** Vectors read at once by a scan. */
+export const PAGE_ROWS = 1024;
+
 /** A vector's bytes as stored. */
 export function vectorBytes(vector: Float32Array): Uint8Array {
   return new Uint8Array(vector.buffer, vector.byteOffset, vector.byteLength);
@@ -25,11 +28,24 @@ export function deletePacked(index: Index, table: PackedTable, vectorKey: string
   index.db.query(`DELETE FROM ${table} WHERE vector_key = ?`).run(vectorKey);
 }
 
-export function getPacked(index: Index, table: PackedTable, vectorKey: string): Float32Array | null {
-  const row = index.db
-    .query<{ embedding: Uint8Array }, [string]>(`SELECT embedding FROM ${table} WHERE vector_key = ?`)
-    .get(vectorKey);
-  return row === null ? null : bytesToVector(row.embedding);
+/** Vectors by key; keys without one are absent. */
+export function getPacked(index: Index, table: PackedTable, keys: readonly string[]): Map<string, Float32Array> {
+  const rows = index.db
+    .query<{ k: string; e: Uint8Array }, [string]>(
+      `SELECT v.vector_key AS k, v.embedding AS e FROM json_each(?) j CROSS JOIN ${table} v ON v.vector_key = j.value`,
+    )
+    .all(JSON.stringify(keys));
+  return new Map(rows.map((row) => [row.k, bytesToVector(row.e)]));
+}
+
+/** Vectors by row id; row ids without one are absent. */
+export function getPackedRows(index: Index, table: PackedTable, ids: readonly number[]): Map<number, Float32Array> {
+  const rows = index.db
+    .query<{ id: number; embedding: Uint8Array }, [string]>(
+      `SELECT v.id, v.embedding FROM json_each(?) j CROSS JOIN ${table} v ON v.id = j.value`,
+    )
+    .all(JSON.stringify(ids));
+  return new Map(rows.map((row) => [row.id, bytesToVector(row.embedding)]));
 }
 
 export function isPackedEmpty(index: Index, table: PackedTable): boolean {
@@ -42,17 +58,27 @@ export function packedDimensions(index: Index, table: PackedTable): number | nul
   return row === null ? null : row.n / 4;
 }
 
-/** Calls `visit` for each vector whose row id is above `after`, in order of row id; the vector is only valid during the call. */
-export function scanPacked(
+/** Every vector from row id `after` on, in order of row id, a few megabytes at a time. */
+export function* packedPages(
   index: Index,
   table: PackedTable,
-  after: number,
-  visit: (id: number, vectorKey: string, vector: Float32Array) => void,
-): void {
-  const rows = index.db
-    .query<{ id: number; k: string; e: Uint8Array }, [number]>(
-      `SELECT id, vector_key AS k, embedding AS e FROM ${table} WHERE id > ? ORDER BY id`,
-    )
-    .iterate(after);
-  for (const row of rows) visit(row.id, row.k, bytesToVector(row.e));
+  after = 0,
+): Generator<{ id: number; vectorKey: string; vector: Float32Array }[]> {
+  const query = index.db.query<{ id: number; k: string; e: Uint8Array }, [number, number]>(
+    `SELECT id, vector_key AS k, embedding AS e FROM ${table} WHERE id > ? ORDER BY id LIMIT ?`,
+  );
+  for (let last = after; ;) {
+    const rows = query.all(last, PAGE_ROWS);
+    if (rows.length === 0) return;
+    yield rows.map((row) => ({ id: row.id, vectorKey: row.k, vector: bytesToVector(row.e) }));
+    last = rows.at(-1)?.id ?? last;
+  }
+}
+
+/** Every vector, in order of row id. */
+export function* scanPacked(
+  index: Index,
+  table: PackedTable,
+): Generator<{ id: number; vectorKey: string; vector: Float32Array }> {
+  for (const page of packedPages(index, table)) yield* page;
 }

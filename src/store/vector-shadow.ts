@@ -1,9 +1,10 @@
-import { bytesToVector } from "./vector-packed.ts";
+import { bytesToVector, PAGE_ROWS } from "./vector-packed.ts";
 import type { Index } from "./types.ts";
 
 /*
  * What a vec0 table keeps, read without its extension: `_rowids` says in which chunk and slot the vector of a key stands,
- * `_chunks` which slots are in use, `_vector_chunks00` holds `size` vectors a row. Never written here.
+ * `_chunks` which slots are in use, `_vector_chunks00` holds `size` vectors a row. Never written here. The last has a column
+ * that is called `rowid` and is not the row id: joins go by `_rowid_`.
  */
 
 /** What there is of `vectors_vec`: dimensions, and vectors per chunk (1024 where qmd made it). */
@@ -24,27 +25,22 @@ export function isShadowEmpty(index: Index): boolean {
   return shadowLayout(index) === null || index.db.query("SELECT 1 FROM vectors_vec_rowids LIMIT 1").get() === null;
 }
 
-type Slot = { chunk: number; offset: number };
-
-/** One vector by key, or null; reads its whole chunk, so meant for the small chunks that we make. */
-export function getShadow(index: Index, layout: ShadowLayout, vectorKey: string): Float32Array | null {
-  const slot = index.db
-    .query<Slot, [string]>("SELECT chunk_id AS chunk, chunk_offset AS offset FROM vectors_vec_rowids WHERE id = ?")
-    .get(vectorKey);
-  if (slot === null) return null;
-  const bytes = layout.dimensions * 4;
-  const row = index.db
-    .query<{ e: Uint8Array }, [number, number, number]>(
-      "SELECT substr(vectors, ?, ?) AS e FROM vectors_vec_vector_chunks00 WHERE rowid = ?",
+/** Vectors by key from small chunks: each is read with its whole chunk, in one query. */
+export function getShadow(index: Index, layout: ShadowLayout, keys: readonly string[]): Map<string, Float32Array> {
+  const rows = index.db
+    .query<{ id: string; e: Uint8Array }, [string, number]>(
+      `SELECT r.id, substr(v.vectors, r.chunk_offset * ?2 + 1, ?2) AS e
+       FROM json_each(?1) j CROSS JOIN vectors_vec_rowids r ON r.id = j.value
+       CROSS JOIN vectors_vec_vector_chunks00 v ON v._rowid_ = r.chunk_id`,
     )
-    .get(slot.offset * bytes + 1, bytes, slot.chunk);
-  return row === null || row.e.length !== bytes ? null : bytesToVector(row.e);
+    .all(JSON.stringify(keys), layout.dimensions * 4);
+  return new Map(rows.map((row) => [row.id, bytesToVector(row.e)]));
 }
 
 /** Several vectors by key from large chunks: each chunk is read once. */
 export function getManyShadow(index: Index, layout: ShadowLayout, keys: readonly string[]): Map<string, Float32Array> {
   const slots = index.db
-    .query<Slot & { id: string }, [string]>(
+    .query<{ id: string; chunk: number; offset: number }, [string]>(
       `SELECT id, chunk_id AS chunk, chunk_offset AS offset FROM vectors_vec_rowids
        WHERE id IN (SELECT value FROM json_each(?)) ORDER BY chunk_id`,
     )
@@ -60,39 +56,63 @@ export function getManyShadow(index: Index, layout: ShadowLayout, keys: readonly
   return found;
 }
 
+/** Vectors by row id, from small chunks; row ids without one are absent. */
+export function getShadowRows(
+  index: Index,
+  layout: ShadowLayout,
+  rowids: readonly number[],
+): Map<number, Float32Array> {
+  const bytes = layout.dimensions * 4;
+  const rows = index.db
+    .query<{ id: number; e: Uint8Array }, [string, number]>(
+      `SELECT r.rowid AS id, substr(v.vectors, r.chunk_offset * ?2 + 1, ?2) AS e
+       FROM json_each(?1) j CROSS JOIN vectors_vec_rowids r ON r.rowid = j.value
+       CROSS JOIN vectors_vec_vector_chunks00 v ON v._rowid_ = r.chunk_id`,
+    )
+    .all(JSON.stringify(rowids), bytes);
+  return new Map(rows.map((row) => [row.id, bytesToVector(row.e)]));
+}
+
 function readChunk(index: Index, chunk: number): Float32Array {
   const row = index.db
-    .query<{ vectors: Uint8Array }, [number]>("SELECT vectors FROM vectors_vec_vector_chunks00 WHERE rowid = ?")
+    .query<{ vectors: Uint8Array }, [number]>("SELECT vectors FROM vectors_vec_vector_chunks00 WHERE _rowid_ = ?")
     .get(chunk);
   return bytesToVector(row?.vectors ?? new Uint8Array());
 }
 
-/** Calls `visit` with the row id of each vector and the vector, which is only valid during the call. */
-export function scanShadow(
-  index: Index,
-  layout: ShadowLayout,
-  visit: (rowid: number, vector: Float32Array) => void,
-): void {
-  const chunks = index.db
-    .query<{ id: number; validity: Uint8Array; rowids: Uint8Array; vectors: Uint8Array }, []>(
-      `SELECT c.chunk_id AS id, c.validity, c.rowids, v.vectors
-       FROM vectors_vec_chunks c JOIN vectors_vec_vector_chunks00 v ON v.rowid = c.chunk_id ORDER BY c.chunk_id`,
-    )
-    .iterate();
-  for (const chunk of chunks) {
-    const vectors = bytesToVector(chunk.vectors);
-    const rowids = new DataView(chunk.rowids.buffer, chunk.rowids.byteOffset, chunk.rowids.byteLength);
-    const slots = Math.min(
-      chunk.validity.length * 8,
-      Math.floor(vectors.length / layout.dimensions),
-      chunk.rowids.length / 8,
-    );
-    for (let slot = 0; slot < slots; slot++) {
-      if (((chunk.validity[slot >> 3] ?? 0) & (1 << (slot & 7))) === 0) continue;
-      const rowid = Number(rowids.getBigInt64(slot * 8, true));
-      visit(rowid, vectors.subarray(slot * layout.dimensions, (slot + 1) * layout.dimensions));
-    }
+/** Every vector with its row id, a few megabytes at a time, so that a long scan can be interrupted. */
+export function* shadowPages(index: Index, layout: ShadowLayout): Generator<{ id: number; vector: Float32Array }[]> {
+  const query = index.db.query<
+    { id: number; validity: Uint8Array; rowids: Uint8Array; vectors: Uint8Array },
+    [number, number]
+  >(
+    `SELECT c.chunk_id AS id, c.validity, c.rowids, v.vectors
+     FROM vectors_vec_chunks c CROSS JOIN vectors_vec_vector_chunks00 v ON v._rowid_ = c.chunk_id
+     WHERE c.chunk_id > ? ORDER BY c.chunk_id LIMIT ?`,
+  );
+  const perPage = Math.max(1, Math.floor(PAGE_ROWS / layout.chunkSize));
+  for (let after = -1; ;) {
+    const chunks = query.all(after, perPage);
+    if (chunks.length === 0) return;
+    yield chunks.flatMap((chunk) => vectorsOfChunk(chunk, layout.dimensions));
+    after = chunks.at(-1)?.id ?? after;
   }
+}
+
+function vectorsOfChunk(
+  chunk: { validity: Uint8Array; rowids: Uint8Array; vectors: Uint8Array },
+  dimensions: number,
+): { id: number; vector: Float32Array }[] {
+  const vectors = bytesToVector(chunk.vectors);
+  const rowids = new DataView(chunk.rowids.buffer, chunk.rowids.byteOffset, chunk.rowids.byteLength);
+  const slots = Math.min(chunk.validity.length * 8, Math.floor(vectors.length / dimensions), chunk.rowids.length / 8);
+  const found: { id: number; vector: Float32Array }[] = [];
+  for (let slot = 0; slot < slots; slot++) {
+    if (((chunk.validity[slot >> 3] ?? 0) & (1 << (slot & 7))) === 0) continue;
+    const id = Number(rowids.getBigInt64(slot * 8, true));
+    found.push({ id, vector: vectors.subarray(slot * dimensions, (slot + 1) * dimensions) });
+  }
+  return found;
 }
 
 /** The key of a vector by its row id, or null. */

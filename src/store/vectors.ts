@@ -118,10 +118,10 @@ function stage(index: Index, identity: VectorIdentity): void {
 function cacheStaged(index: Index, identity: VectorIdentity): void {
   const hashOf = textHashes(index);
   const vectors = new Map<string, Float32Array>();
-  scanPacked(index, "memq_next_vectors", 0, (_, key, vector) => {
-    const hash = hashOf(key);
+  for (const { vectorKey, vector } of scanPacked(index, "memq_next_vectors")) {
+    const hash = hashOf(vectorKey);
     if (hash !== null) vectors.set(hash, vector);
-  });
+  }
   writeCachedVectors(index, cacheSpace(identity), vectors);
 }
 
@@ -177,12 +177,12 @@ export function swapVectors(index: Index, identity: VectorIdentity, without = 0)
     cacheServing(index);
     clearVectorTable(index);
     index.db.run("DELETE FROM content_vectors");
-    scanPacked(index, "memq_next_vectors", 0, (_, key, vector) => {
-      const place = placeOf(index, key);
-      if (place === null) return;
-      book(index, identity, key, place);
-      putVector(index, key, vector);
-    });
+    for (const { vectorKey, vector } of scanPacked(index, "memq_next_vectors")) {
+      const place = placeOf(index, vectorKey);
+      if (place === null) continue;
+      book(index, identity, vectorKey, place);
+      putVector(index, vectorKey, vector);
+    }
     index.db.run("DELETE FROM memq_next_vectors");
     writeServing(index, identity);
     writeNext(index, null);
@@ -231,8 +231,8 @@ export function releaseVectors(index: Index, keys: ReadonlyMap<string, string>):
     if (referred.get(key) !== null) continue;
     if (booked.get(...splitKey(key)) !== null) free.set(key, hash);
     if (next === null || staged.get(key) === null) continue;
-    const vector = getPacked(index, "memq_next_vectors", key);
-    if (vector !== null) nextVectors.set(hash, vector);
+    const vector = getPacked(index, "memq_next_vectors", [key]).get(key);
+    if (vector !== undefined) nextVectors.set(hash, vector);
     db.query("DELETE FROM memq_next_vectors WHERE vector_key = ?").run(key);
   }
   if (next !== null) writeCachedVectors(index, cacheSpace(next), nextVectors);

@@ -8,13 +8,17 @@ import { foreignCachedVectors } from "../store/foreign.ts";
 import { cacheSpace, sameIdentity, servingIdentity } from "../store/identity.ts";
 import { readMeta, writeMeta } from "../store/meta.ts";
 import type { Index, MissingVector, VectorIdentity } from "../store/types.ts";
+import { compactVectors } from "../store/vector-table.ts";
 import { missingVectorCounts, missingVectors, putVectors, swapVectors } from "../store/vectors.ts";
 import { createInputs, type ReadyInput } from "./embed-inputs.ts";
+import { jobStoreOf } from "./job-store.ts";
 import { type EmbeddingOutcome, syncCancelled } from "./report.ts";
 import { breathe, type CollectionRun } from "./sync-collection.ts";
 
 /** Passages handed to the provider at once: enough to fill its parallel requests. */
 const SLICE = 256;
+/** The same where they travel as one batch job. */
+const JOB_SLICE = 20_000;
 /** Texts that a provider refused, remembered so that they are not sent again at each sync. */
 const MAX_REJECTED = 2000;
 
@@ -31,7 +35,8 @@ export async function embedMissing(run: EmbedRun): Promise<EmbedResult> {
   if (!run.embed) return result;
   if (run.provider !== undefined) return embedWith(run.provider, run, result);
   const { embedding, kind } = run.home;
-  const opened = await openProvider(embedding, { kind });
+  const options = { kind, jobStore: jobStoreOf(run.index) };
+  const opened = await openProvider(embedding, options);
   if (opened.fallback !== undefined) result.warnings.push(`${opened.fallback.reason} The fallback stands in.`);
   if (opened.provider === undefined) return unavailable(opened.reason, opened.explicit, result);
   const first = await embedAndClose(opened.provider, run, result);
@@ -42,7 +47,7 @@ export async function embedMissing(run: EmbedRun): Promise<EmbedResult> {
   )
     return first;
   // Vectors of the named provider keep serving while it fails; only where there are none does the fallback begin.
-  const second = await openFallback(embedding, { kind }, first.outcome.reason ?? "");
+  const second = await openFallback(embedding, options, first.outcome.reason ?? "");
   return second.provider === undefined ? first : embedAndClose(second.provider, run, first);
 }
 
@@ -152,7 +157,8 @@ function createWork(provider: EmbeddingProvider, run: EmbedRun): Work {
     async everySlice() {
       if (total > 0) onProgress({ phase: "embed", done: 0, total });
       for (let afterId = 0; ;) {
-        const slice = missingVectors(index, identity, { limit: SLICE, afterId });
+        const limit = provider.batchStatus?.().enabled ? JOB_SLICE : SLICE;
+        const slice = missingVectors(index, identity, { limit, afterId });
         const last = slice.at(-1);
         if (last === undefined) break;
         await breathe(signal);
@@ -164,6 +170,7 @@ function createWork(provider: EmbeddingProvider, run: EmbedRun): Work {
       }
       writeRejected(index, identity, rejected);
       swapVectors(index, identity, without);
+      compactVectors(index);
       if (home.embedding.cache.enabled) pruneVectorCache(index, home.embedding.cache.maxEntries);
     },
   };
@@ -181,9 +188,13 @@ function withoutCached(
   const hashes = rows.map(({ textHash }) => textHash);
   const cached = readCachedVectors(index, space, hashes);
   const unknown = hashes.filter((hash) => !cached.has(hash));
-  const foreign = unknown.length === 0 ? null : foreignCache(home);
+  // OpenClaw puts no words in front of documents.
+  const isAsked = unknown.length > 0 && identity.promptForm === "raw";
+  const foreign = isAsked ? foreignCache(home) : null;
   if (foreign !== null) {
     const theirs = foreignCachedVectors(foreign, identity.provider, identity.model, unknown);
+    // Theirs were made with their own settings: another length would be another space.
+    for (const [hash, vector] of theirs) if (!fits(vector, identity)) theirs.delete(hash);
     writeCachedVectors(index, space, theirs);
     for (const [hash, vector] of theirs) cached.set(hash, vector);
   }
@@ -196,6 +207,10 @@ function withoutCached(
     }),
   );
   return rows.filter(({ textHash }) => !cached.has(textHash));
+}
+
+function fits(vector: Float32Array, { dimensions }: VectorIdentity): boolean {
+  return dimensions === null || vector.length === dimensions;
 }
 
 /** OpenClaw's own index, beside which ours stands. */

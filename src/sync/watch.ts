@@ -21,6 +21,11 @@ export type WatchOptions = {
   onFailure: (warning: string) => void;
   /** Stands in for the system's watching. */
   watchFolder?: typeof watch;
+  /**
+   * One watch for a whole tree instead of one per folder. Linux counts watches per folder either way and can leave out ignored
+   * ones; elsewhere a tree is one stream of events, and a folder would cost a descriptor. Unset: as the platform does it best.
+   */
+  recursive?: boolean;
 };
 
 export type Watcher = {
@@ -76,9 +81,8 @@ export function watchCollections(collections: readonly Collection[], options: Wa
       fail(error);
     }
   };
-  const trees = collections.map((collection) =>
-    watchTree(collection, { changed, fail, watchFolder: options.watchFolder ?? watch }),
-  );
+  const { watchFolder = watch, recursive = process.platform !== "linux" } = options;
+  const trees = collections.map((collection) => watchTree(collection, { changed, fail, watchFolder, recursive }));
   refresh();
   return {
     get active() {
@@ -105,12 +109,14 @@ type TreeContext = {
   changed: (collection: string, path: string, isFolder: boolean) => void;
   fail: (error: unknown) => void;
   watchFolder: typeof watch;
+  recursive: boolean;
 };
 
 type Tree = { refresh(limit: number): number; close(): void };
 
-/** One watch per folder of a collection: unlike a recursive one, it leaves out what is ignored. */
-function watchTree(collection: Collection, { changed, fail, watchFolder }: TreeContext): Tree {
+/** Watches one collection: each of its folders, or with `recursive` its root as a whole. */
+function watchTree(collection: Collection, { changed, fail, watchFolder, recursive }: TreeContext): Tree {
+  const { root } = collection;
   const rules = pathRules(collection);
   const watchers = new Map<string, FSWatcher>();
   let rootInode = 0;
@@ -124,21 +130,23 @@ function watchTree(collection: Collection, { changed, fail, watchFolder }: TreeC
   };
   const onEvent = (folder: string, name: string | null | undefined): void => {
     // Without a name, or under its own, a folder speaks of itself: it was moved or deleted.
-    if (name === null || name === undefined || (folder === "" && name === basename(collection.root))) {
+    if (name === null || name === undefined || (folder === "" && name === basename(root))) {
       return changed(collection.name, folder, true);
     }
     const path = folder === "" ? name : `${folder}/${name}`;
     if (watchers.has(path)) {
-      if (isFolder(`${collection.root}/${path}`)) return;
+      if (isFolder(`${root}/${path}`)) return;
       drop(path);
       changed(collection.name, path, true);
-    } else if (rules.fileKind(path, name) !== null) changed(collection.name, path, false);
-    else if (rules.entersFolder(path, name) && isFolder(`${collection.root}/${path}`))
-      changed(collection.name, path, true);
+    } else if (entersAround(rules, path)) {
+      const base = basename(path);
+      if (rules.fileKind(path, base) !== null) changed(collection.name, path, false);
+      else if (rules.entersFolder(path, base) && isFolder(`${root}/${path}`)) changed(collection.name, path, true);
+    }
   };
   const add = (folder: string): void => {
-    const absolute = folder === "" ? collection.root : `${collection.root}/${folder}`;
-    const watcher = watchFolder(absolute, { persistent: false }, (_, name) => onEvent(folder, name));
+    const absolute = folder === "" ? root : `${root}/${folder}`;
+    const watcher = watchFolder(absolute, { persistent: false, recursive }, (_, name) => onEvent(folder, name));
     // A folder that vanishes ends its watch; its parent tells of that.
     watcher.on("error", (error) => (isGone(error) ? drop(folder) : fail(error)));
     watchers.set(folder, watcher);
@@ -146,10 +154,10 @@ function watchTree(collection: Collection, { changed, fail, watchFolder }: TreeC
 
   return {
     refresh(limit) {
-      const inode = inodeOf(collection.root);
+      const inode = inodeOf(root);
       if (inode !== rootInode) drop("");
       rootInode = inode;
-      const folders = inode === 0 ? [] : foldersOf(collection.root, rules, limit);
+      const folders = inode === 0 ? [] : recursive ? [""] : foldersOf(root, rules, limit);
       const wanted = new Set(folders);
       for (const path of watchers.keys()) if (!wanted.has(path)) drop(path);
       for (const folder of folders) if (!watchers.has(folder)) addUnlessGone(add, folder);
@@ -157,6 +165,12 @@ function watchTree(collection: Collection, { changed, fail, watchFolder }: TreeC
     },
     close: () => drop(""),
   };
+}
+
+/** Whether all folders around a path can hold files of the collection. */
+function entersAround(rules: PathRules, path: string): boolean {
+  const names = path.split("/").slice(0, -1);
+  return names.every((name, depth) => rules.entersFolder(names.slice(0, depth + 1).join("/"), name));
 }
 
 function addUnlessGone(add: (folder: string) => void, folder: string): void {

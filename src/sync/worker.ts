@@ -1,10 +1,13 @@
 import { MemqError, messageOf } from "../errors.ts";
+import { vecExtensionPath } from "../llama/native.ts";
+import { setVecLoader } from "../store/vec-extension.ts";
 import type { FromWorker, ToWorker } from "./worker-messages.ts";
 import { syncLockedIndex } from "./sync.ts";
 
 // The whole Worker: one sync with a connection of its own, then it is ended from outside.
 declare const self: Worker;
 
+setVecLoader(vecExtensionPath);
 const cancelled = new AbortController();
 
 function send(message: FromWorker): void {

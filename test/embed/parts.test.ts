@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
 import { cutToBytes, packed, pieces, pooled, REQUEST_BYTES } from "../../src/embed/batches.ts";
 import { cuttingName, fingerprintOf, identityOf, qmdFingerprint } from "../../src/embed/identity.ts";
+import { vectorsByIndex } from "../../src/embed/openai-form.ts";
 import { ollamaQuery, promptFormOf } from "../../src/embed/prompts.ts";
 import { checkedVectors, normalised } from "../../src/embed/vectors.ts";
 import type { EmbeddingSettings } from "../../src/home/types.ts";
@@ -86,6 +87,48 @@ describe("replies", () => {
     [["not base64 of floats"], 1, undefined, "a vector is missing or not a list of numbers"],
   ] as [unknown[], number, number | undefined, string][])("%j", (raw, count, length, words) => {
     expect(checkedVectors(raw, count, length)).toBe(words);
+  });
+
+  test.each([
+    ["no index: the order of the list", [{ embedding: "a" }, { embedding: "b" }], ["a", "b"]],
+    [
+      "an index each",
+      [
+        { embedding: "b", index: 1 },
+        { embedding: "a", index: 0 },
+      ],
+      ["a", "b"],
+    ],
+    [
+      "one twice",
+      [
+        { embedding: "a", index: 0 },
+        { embedding: "b", index: 0 },
+      ],
+      null,
+    ],
+    ["one without", [{ embedding: "a", index: 0 }, { embedding: "b" }], null],
+    [
+      "one out of range",
+      [
+        { embedding: "a", index: 0 },
+        { embedding: "b", index: 2 },
+      ],
+      null,
+    ],
+    [
+      "one that is no number",
+      [
+        { embedding: "a", index: "0" },
+        { embedding: "b", index: "1" },
+      ],
+      null,
+    ],
+    ["too many", [{ embedding: "a" }, { embedding: "b" }, { embedding: "c" }], null],
+  ] as [string, object[], string[] | null][])("%s", (_what, data, ordered) => {
+    const read = () => vectorsByIndex({ data }, 2, "x embeddings failed:", []);
+    if (ordered === null) expect(read).toThrow("malformed response");
+    else expect(read()).toEqual(ordered);
   });
 
   test("scaling leaves a zero vector alone", () => {

@@ -1,5 +1,6 @@
 // What goes over the wire: path, headers and body of each provider, as its service documents them.
 import { afterEach, describe, expect, test } from "bun:test";
+import { createHash, createHmac } from "node:crypto";
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -137,6 +138,15 @@ describe("github-copilot", () => {
     expect(server.all.filter(({ url }) => url.hostname === "api.github.com").length).toBe(1);
   });
 
+  test("exchanges again when the short-lived token is no longer accepted", async () => {
+    const server = standIn(wires.copilotWire);
+    servers.push(server);
+    const provider = await opened(settingsFor(key("github-copilot")), { fetch: server.fetch, clock: fakeClock() });
+    server.misbehave.failFirst = { times: 1, status: 401, body: "token expired" };
+    expect((await provider.embedQuery("x", never())).length).toBe(8);
+    expect(server.all.filter(({ url }) => url.hostname === "api.github.com").length).toBe(2);
+  });
+
   test("a model that the account lacks is named with those it has", async () => {
     const asked = requests(wires.copilotWire, { ...key("github-copilot"), model: "github-copilot/voyage-x" });
     expect((await failure(asked)).message).toBe(
@@ -265,6 +275,23 @@ describe("ollama", () => {
   });
 });
 
+/** The signature a request should have, by the published steps of AWS Signature Version 4. */
+function signatureOf(request: Recorded, secret: string): string {
+  const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
+  const hmac = (key: string | Buffer, text: string) => createHmac("sha256", key).update(text).digest();
+  const date = request.headers["x-amz-date"] ?? "";
+  const [, scope = "", names = ""] =
+    /Credential=[^/]+\/([^,]+), SignedHeaders=([^,]+)/.exec(request.headers["authorization"] ?? "") ?? [];
+  const value = (name: string) => (name === "host" ? request.url.host : request.headers[name]?.trim());
+  const headers = names.split(";").map((name) => `${name}:${value(name)}\n`);
+  // Each part of the path is encoded once more than in the request line.
+  const path = request.url.pathname.split("/").map(encodeURIComponent).join("/");
+  const canonical = [request.method, path, "", headers.join(""), names, sha256(request.text)].join("\n");
+  const toSign = ["AWS4-HMAC-SHA256", date, scope, sha256(canonical)].join("\n");
+  const key = scope.split("/").reduce<string | Buffer>((from, part) => hmac(from, part), `AWS4${secret}`);
+  return hmac(key, toSign).toString("hex");
+}
+
 describe("bedrock", () => {
   const env = { AWS_ACCESS_KEY_ID: "AKIDEXAMPLE", AWS_SECRET_ACCESS_KEY: KEY, AWS_REGION: "eu-west-1" };
 
@@ -277,6 +304,7 @@ describe("bedrock", () => {
       /^AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE\/\d{8}\/eu-west-1\/bedrock\/aws4_request, SignedHeaders=[a-z;-]+, Signature=[\da-f]{64}$/,
     );
     expect(query.headers["x-amz-date"]).toMatch(/^\d{8}T\d{6}Z$/);
+    expect(query.headers["authorization"]).toEndWith(`Signature=${signatureOf(query, KEY)}`);
     expect(query.body).toEqual({ inputText: "who?", dimensions: 1024, normalize: true });
   });
 
@@ -306,6 +334,24 @@ describe("bedrock", () => {
     expect(query.headers["authorization"]).toContain("Credential=AKIDWORK/");
     expect(query.headers["authorization"]).toContain("/us-east-1/bedrock/");
     expect(query.headers["x-amz-security-token"]).toBe("session-token-1");
+  });
+
+  test("keys that were replaced in the shared file are read again", async () => {
+    const file = join(mkdtempSync(join(tmpdir(), "memq-aws-")), "credentials");
+    const write = (id: string) => writeFileSync(file, `[default]\naws_access_key_id=${id}\naws_secret_access_key=s\n`);
+    write("AKIDOLD");
+    const server = standIn(wires.titanWire);
+    servers.push(server);
+    server.length = 1024;
+    const env = { AWS_SHARED_CREDENTIALS_FILE: file, AWS_EC2_METADATA_DISABLED: "true" };
+    const provider = await opened(settingsFor({ provider: "bedrock" }), { fetch: server.fetch, env });
+    write("AKIDNEW");
+    server.misbehave.failFirst = { times: 1, status: 403, body: "ExpiredTokenException" };
+    await provider.embedQuery("x", never());
+    expect(server.asked.map(({ headers }) => /Credential=(\w+)/.exec(headers["authorization"] ?? "")?.[1])).toEqual([
+      "AKIDOLD",
+      "AKIDNEW",
+    ]);
   });
 
   test("keys come from the container's endpoint, with its token", async () => {

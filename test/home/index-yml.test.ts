@@ -17,6 +17,7 @@ import { array, assert, asyncProperty, constantFrom, dictionary, pre, record, st
 import { parse, stringify } from "yaml";
 import {
   addCollection,
+  createIndexYml,
   removeCollection,
   removeContext,
   renameCollection,
@@ -204,6 +205,16 @@ describe("changing", () => {
     expect(readdirSync(join(path, ".."))).toEqual(["index.yml"]);
   });
 
+  test("an empty configuration is made once and grows line by line", async () => {
+    const path = fresh();
+    expect(await createIndexYml(path)).toBe(true);
+    expect(textOf(path)).toBe("collections: {}\n");
+    await addCollection(path, { name: "a", path: "/a" });
+    expect(textOf(path)).toBe('collections:\n  a:\n    path: /a\n    pattern: "**/*.md"\n');
+    expect(await createIndexYml(path)).toBe(false);
+    expect((await readQmdConfig(path))?.collections).toHaveLength(1);
+  });
+
   test("a symbolic link stays one", async () => {
     const real = fresh(SAMPLE);
     const link = join(folder, "link.yml");
@@ -284,17 +295,33 @@ describe("changing", () => {
     expect((await readQmdConfig(path))?.collections[1]?.context).toEqual({});
   });
 
+  test("many changes at once all arrive", async () => {
+    const path = fresh(SAMPLE);
+    const names = Array.from({ length: 8 }, (_, at) => `c${at}`);
+    await Promise.all(names.map((name) => addCollection(path, { name, path: `/${name}` })));
+    expect(Object.keys(parse(textOf(path)).collections).sort()).toEqual(["123", ...names, "diary"]);
+    expect(readdirSync(dirname(path))).toEqual(["index.yml"]);
+  });
+
   test("a broken file is never written over", async () => {
-    const text = "collections:\n  a: [\n";
-    const path = fresh(text);
-    for (const change of [
-      () => addCollection(path, { name: "b", path: "/b" }),
-      () => setGlobalContext(path, "x"),
-      () => removeCollection(path, "a"),
-    ]) {
-      expect(await change().catch((thrown: unknown) => thrown)).toMatchObject({ code: "CONFIG_SYNTAX" });
+    for (const text of ["collections:\n  a: [\n", "- a\n", "a: *b\n"]) {
+      const path = fresh(text);
+      for (const change of [
+        () => addCollection(path, { name: "b", path: "/b" }),
+        () => setGlobalContext(path, "x"),
+        () => removeCollection(path, "a"),
+      ]) {
+        expect(await change().catch((thrown: unknown) => thrown)).toMatchObject({ code: "CONFIG_SYNTAX" });
+      }
+      expect(textOf(path)).toBe(text);
     }
-    expect(textOf(path)).toBe(text);
+  });
+
+  test("a place that can't be written to is one sentence", async () => {
+    const error = await addCollection(join(fresh("x: 1"), "index.yml"), { name: "a", path: "/a" }).catch(
+      (e: unknown) => e,
+    );
+    expect(error).toMatchObject({ code: "CONFIG_UNWRITABLE", hint: expect.any(String) });
   });
 
   test("any name, path and text comes back as it was, and comments stay (property)", async () => {
@@ -309,7 +336,7 @@ describe("changing", () => {
         await setContext(file, name, path, text);
         await setUpdateCommand(file, name, text);
         const read = (await readQmdConfig(file))?.collections.find((one) => one.name === name);
-        expect(read).toMatchObject({ path, pattern, context: { [path]: text }, update: text.trim() });
+        expect(read).toMatchObject({ path, pattern, context: { [path]: text }, update: text });
         for (const comment of SAMPLE.match(/#.*/g) ?? []) expect(textOf(file)).toContain(comment);
         await removeCollection(file, name);
         expect(parse(textOf(file))).toEqual(parse(SAMPLE));

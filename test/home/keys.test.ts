@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { keyReference } from "../../src/home/key-reference.ts";
 import { KEYS, KEY_GROUPS } from "../../src/home/keys.ts";
 import type { JsonObject, JsonValue } from "../../src/home/json.ts";
 import { explainKeys, resolveKeys } from "../../src/home/resolve-keys.ts";
@@ -217,4 +218,13 @@ test("explaining names value and place of every key and shows no secret", () => 
   });
   expect(rows.find((row) => row.key === "query.maxResults")).toMatchObject({ value: 6, origin: "default" });
   expect(JSON.stringify(rows)).not.toMatch(/secret|zzz/);
+});
+
+test("the reference has a row of four cells for each key", () => {
+  const rows = keyReference()
+    .split("\n")
+    .filter((line) => line.startsWith("| `"));
+  expect(rows).toHaveLength(KEYS.length);
+  for (const row of rows) expect(row.split(/(?<!\\)\|/)).toHaveLength(6);
+  expect(keyReference()).toContain("| `query.maxResults` | whole number, 1 to 200 | `6` | ");
 });

@@ -196,6 +196,11 @@ describe("${VARIABLE}", () => {
 
   test.each([
     [{ memory: { qmd: { paths: [{ path: "${NOPE}" }] } } }, "memory.qmd.paths[0].path"],
+    [{ agents: { list: [{ workspace: "${NOPE}/w" }] } }, "agents.list[0].workspace"],
+    [
+      { agents: { entries: { a: { memory: { search: { model: "${NOPE}" } } } } } },
+      "agents.entries.a.memory.search.model",
+    ],
     [{ agents: { defaults: { memorySearch: { model: "x${NOPE}" } } } }, "agents.defaults.memorySearch.model"],
   ])("a missing one that memory needs names variable and key", async (config, path) => {
     const box = sandbox();
@@ -205,10 +210,17 @@ describe("${VARIABLE}", () => {
     expect(error.message).toContain(`${path} needs the environment variable NOPE`);
   });
 
-  test("a missing one that only a chat channel needs does not take memory down", async () => {
+  test("missing ones that only a chat channel or a sandbox needs do not take memory down", async () => {
     const box = sandbox();
-    box.config({ channels: { telegram: { botToken: "${NOPE}" } } });
-    expect((await load(box)).missing).toEqual([{ path: "channels.telegram.botToken", variable: "NOPE" }]);
+    box.config({
+      channels: { telegram: { botToken: "${NOPE}" } },
+      agents: { defaults: { sandbox: { docker: { env: { T: "${NOPE}" } } } }, list: [{ id: "a", model: "${NOPE}" }] },
+    });
+    expect((await load(box)).missing.map(({ path }) => path)).toEqual([
+      "channels.telegram.botToken",
+      "agents.defaults.sandbox.docker.env.T",
+      "agents.list[0].model",
+    ]);
   });
 
   test("replaced once and never again, whatever the values hold (property)", () => {

@@ -132,9 +132,10 @@ describe("long and odd texts", () => {
     for (const cutting of [lines, entries, breakpoints]) {
       const started = performance.now();
       expect(cutPassages(text, cutting).length).toBeGreaterThan(1000);
-      expect(performance.now() - started).toBeLessThan(3000);
+      // Quadratic work would take minutes.
+      expect(performance.now() - started).toBeLessThan(20_000);
     }
-  });
+  }, 60_000);
 });
 
 describe("entries", () => {

@@ -3,7 +3,8 @@ import { join } from "node:path";
 import { readCachedVectors } from "../../src/store/cache.ts";
 import { writeDocuments } from "../../src/store/documents.ts";
 import { cacheSpace, servingIdentity } from "../../src/store/identity.ts";
-import { cosine, nearestPassages } from "../../src/store/nearest.ts";
+import { nearestPassages } from "../../src/store/nearest.ts";
+import { cosine } from "../../src/store/ranking.ts";
 import { openIndex } from "../../src/store/open.ts";
 import type { Index, VectorIdentity } from "../../src/store/types.ts";
 import { loadVec } from "../../src/store/vec-extension.ts";
@@ -79,6 +80,33 @@ for (const form of ["vec0", "packed"] as const) {
       index.close();
     });
 
+    test("are found in a scope that lies far from the query", () => {
+      const index = openIndex(join(temporaryFolder(), "index.sqlite"), { mode: "write" });
+      const random = randomNumbers(5);
+      const drafts = Array.from({ length: 330 }, (_, i) =>
+        draftOf(
+          i % 3 === 0 ? "far" : "near",
+          `${i}.md`,
+          Array.from({ length: 20 }, (_, j) => `${i} ${j}`).join("\n\n"),
+        ),
+      );
+      writeDocuments(index, drafts);
+      const far = new Set(
+        drafts.filter((draft) => draft.collection === "far").flatMap((d) => d.passages.map((p) => p.vectorKey)),
+      );
+      const vectors = missingVectors(index, identityOf("one")).map(({ vectorKey, textHash }) => {
+        const vector = randomVector(random, 8);
+        vector[0] = far.has(vectorKey) ? -9 : 9;
+        return { vectorKey, textHash, vector };
+      });
+      putVectors(index, identityOf("one"), vectors);
+      const query = Float32Array.of(1, 0, 0, 0, 0, 0, 0, 0);
+      const exact = vectors.filter((row) => far.has(row.vectorKey)).map((row) => cosine(query, row.vector));
+      const found = nearestPassages(index, query, { collections: ["far"], limit: 5 });
+      expect(found.map((row) => row.cosine)).toEqual(exact.sort((a, b) => b - a).slice(0, 5));
+      index.close();
+    });
+
     test("of replaced passages leave the search and wait in the cache", () => {
       const index = filled(3);
       const old = sha256("note 1");
@@ -119,3 +147,25 @@ for (const form of ["vec0", "packed"] as const) {
     });
   });
 }
+
+test("vectors stored without the extension move into vectors_vec with the next that is stored", () => {
+  const path = join(temporaryFolder(), "index.sqlite");
+  const identity = identityOf("one");
+  process.env["MEMQ_NO_VEC"] = "1";
+  const packed = openIndex(path, { mode: "write" });
+  writeDocuments(packed, [draftOf("memory", "a.md", "a\n\nb")]);
+  embedAll(packed, identity);
+  packed.close();
+  delete process.env["MEMQ_NO_VEC"];
+  const index = openIndex(path, { mode: "write" });
+  const query = vectorFor("query");
+  const before = nearestPassages(index, query, { collections: ["memory"], limit: 5 });
+  expect(before).toHaveLength(2);
+  writeDocuments(index, [draftOf("memory", "b.md", "c")]);
+  embedAll(index, identity);
+  expect(index.db.query("SELECT count(*) FROM memq_vectors").values()).toEqual([[0]]);
+  const after = nearestPassages(index, query, { collections: ["memory"], limit: 5 });
+  expect(after).toHaveLength(3);
+  for (const row of before) expect(after).toContainEqual(row);
+  index.close();
+});

@@ -25,66 +25,79 @@ function changesOf(collections: Parameters<typeof watchCollections>[0], override
     const ready = come.shift();
     return ready === undefined ? new Promise((resolve) => waiting.push(resolve)) : Promise.resolve(ready);
   };
-  return { watcher, next, warnings };
+  /** Waits until all these paths have changed, in one go or several; returns all that changed meanwhile. */
+  const until = async (...paths: string[]): Promise<string[]> => {
+    const seen = new Set<string>();
+    while (!paths.every((path) => seen.has(path)))
+      for (const path of (await next()).get("memory") ?? []) seen.add(path);
+    return [...seen].toSorted();
+  };
+  return { watcher, until, warnings };
 }
 
-function pathsOf(changes: Changes, collection = "memory"): string[] {
-  return [...(changes.get(collection) ?? [])].toSorted();
-}
-
-describe("watching", () => {
+describe.each([{ recursive: false }, { recursive: true }])("watching (recursive: $recursive)", (way) => {
   test("tells of new, edited, renamed and deleted notes, several at once", async () => {
     const root = tempFolder();
     writeNotes(root, { "memory/a.md": "", "memory/deep/b.md": "" });
-    const { watcher, next } = changesOf([collectionOf(root, { patterns: ["MEMORY.md", "memory/**/*.md"] })]);
+    const { watcher, until } = changesOf([collectionOf(root, { patterns: ["MEMORY.md", "memory/**/*.md"] })], way);
     writeFileSync(join(root, "memory/a.md"), "edited");
     writeFileSync(join(root, "MEMORY.md"), "new");
     renameSync(join(root, "memory/deep/b.md"), join(root, "memory/deep/c.md"));
-    expect(pathsOf(await next())).toEqual(["MEMORY.md", "memory/a.md", "memory/deep/b.md", "memory/deep/c.md"]);
+    const all = ["MEMORY.md", "memory/a.md", "memory/deep/b.md", "memory/deep/c.md"];
+    expect(await until(...all)).toEqual(all);
     rmSync(join(root, "memory/a.md"));
-    expect(pathsOf(await next())).toEqual(["memory/a.md"]);
+    await until("memory/a.md");
     watcher.close();
   });
 
-  test("takes in folders that are made, and made again", async () => {
-    const root = tempFolder();
-    const { watcher, next } = changesOf([collectionOf(root, { patterns: ["memory/**/*.md"] })]);
-    mkdirSync(join(root, "memory"));
-    expect(pathsOf(await next())).toContain("memory");
-    mkdirSync(join(root, "memory/new/deep"), { recursive: true });
-    expect(pathsOf(await next())).toContain("memory/new");
-    writeFileSync(join(root, "memory/new/deep/a.md"), "");
-    expect(pathsOf(await next())).toContain("memory/new/deep/a.md");
-    rmSync(join(root, "memory"), { recursive: true });
-    await next();
-    mkdirSync(join(root, "memory"));
-    await next();
-    writeFileSync(join(root, "memory/b.md"), "");
-    expect(pathsOf(await next())).toContain("memory/b.md");
-    watcher.close();
-  });
+  // On Linux a recursive watch of the runtime loses folders that come again; it is not used there.
+  test.skipIf(way.recursive && process.platform === "linux")(
+    "takes in folders that are made, and made again",
+    async () => {
+      const root = tempFolder();
+      const { watcher, until } = changesOf([collectionOf(root, { patterns: ["memory/**/*.md"] })], way);
+      // A note that comes before its folder is watched is found by the sync that the folder causes, and not told of.
+      const writingUntil = async (path: string): Promise<void> => {
+        const writing = setInterval(() => writeFileSync(join(root, path), String(performance.now())), 70);
+        await until(path);
+        clearInterval(writing);
+      };
+      mkdirSync(join(root, "memory"));
+      await until("memory");
+      mkdirSync(join(root, "memory/new/deep"), { recursive: true });
+      await until("memory/new");
+      await writingUntil("memory/new/deep/a.md");
+      rmSync(join(root, "memory"), { recursive: true });
+      await until("memory");
+      mkdirSync(join(root, "memory"));
+      await writingUntil("memory/b.md");
+      watcher.close();
+    },
+  );
 
   test("is not disturbed by other files, nor by the folders of tools", async () => {
     const root = tempFolder();
     mkdirSync(join(root, "node_modules/x"), { recursive: true });
-    const { watcher, next } = changesOf([collectionOf(root)]);
+    const { watcher, until } = changesOf([collectionOf(root)], way);
     writeFileSync(join(root, "data.json"), "");
     writeFileSync(join(root, "node_modules/x/a.md"), "");
     mkdirSync(join(root, ".git"));
     writeFileSync(join(root, "last.md"), "");
-    expect(pathsOf(await next())).toEqual(["last.md"]);
+    expect(await until("last.md")).toEqual(["last.md"]);
     watcher.close();
   });
 
   test("reports a note that is written to without a pause", async () => {
     const root = tempFolder();
-    const { watcher, next } = changesOf([collectionOf(root)], { debounceMs: 100 });
+    const { watcher, until } = changesOf([collectionOf(root)], { ...way, debounceMs: 100 });
     const writing = setInterval(() => writeFileSync(join(root, "busy.md"), String(performance.now())), 20);
-    expect(pathsOf(await next())).toEqual(["busy.md"]);
+    expect(await until("busy.md")).toEqual(["busy.md"]);
     clearInterval(writing);
     watcher.close();
   });
+});
 
+describe("watching has its limits", () => {
   test.each(["ENOSPC", "EMFILE"])("gives up once with one warning on %s", (code) => {
     const root = tempFolder();
     writeNotes(root, { "x/a.md": "", "y/b.md": "" });
@@ -99,19 +112,23 @@ describe("watching", () => {
     expect(warnings[0]).toContain("looked for at each search");
   });
 
-  test.skipIf(process.platform !== "linux")("takes few descriptors on a root with 20,000 junk files", () => {
-    const root = tempFolder();
-    for (let folder = 0; folder < 200; folder++) {
-      mkdirSync(join(root, `memory/.venv/lib${folder}`), { recursive: true });
-      for (let file = 0; file < 100; file++) writeFileSync(join(root, `memory/.venv/lib${folder}/${file}.py`), "");
-    }
-    writeNotes(root, { "memory/a.md": "" });
-    const before = readdirSync("/proc/self/fd").length;
-    const { watcher } = changesOf([collectionOf(root)]);
-    expect(watcher.active).toBe(true);
-    expect(readdirSync("/proc/self/fd").length - before).toBeLessThan(200);
-    watcher.close();
-  });
+  test.skipIf(process.platform !== "linux")(
+    "takes few descriptors on a root with 20,000 junk files",
+    () => {
+      const root = tempFolder();
+      for (let folder = 0; folder < 200; folder++) {
+        mkdirSync(join(root, `memory/.venv/lib${folder}`), { recursive: true });
+        for (let file = 0; file < 100; file++) writeFileSync(join(root, `memory/.venv/lib${folder}/${file}.py`), "");
+      }
+      writeNotes(root, { "memory/a.md": "" });
+      const before = readdirSync("/proc/self/fd").length;
+      const { watcher } = changesOf([collectionOf(root)]);
+      expect(watcher.active).toBe(true);
+      expect(readdirSync("/proc/self/fd").length - before).toBeLessThan(200);
+      watcher.close();
+    },
+    60_000,
+  );
 });
 
 describe("keepFresh", () => {
@@ -158,6 +175,16 @@ describe("keepFresh", () => {
     const next = nextReport();
     keeper.outdated();
     expect((await next).added).toBe(1);
+    keeper.close();
+  });
+
+  test("a timer looks for changes", async () => {
+    const root = tempFolder();
+    writeNotes(root, { "a.md": "" });
+    const { keeper, nextReport } = fresh(homeOf(root), {
+      settings: { ...settings, watch: false, intervalMinutes: 0.001 },
+    });
+    expect((await nextReport()).added).toBe(1);
     keeper.close();
   });
 

@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import type { EmbeddingSettings } from "../../home/types.ts";
 import { pooled, type Item } from "../batches.ts";
 import { EmbedError, embedErrorOf } from "../errors.ts";
@@ -30,7 +29,7 @@ const FORGET_AFTER_MS = 7 * 24 * 3600_000;
 
 /** Names an input across restarts: the first 32 hexadecimal digits of SHA-256 over title and text. */
 export function jobKey(input: EmbedInput): string {
-  return createHash("sha256")
+  return new Bun.CryptoHasher("sha256")
     .update(`${input.title ?? ""}\0${input.text}`)
     .digest("hex")
     .slice(0, 32);

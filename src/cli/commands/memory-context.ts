@@ -1,0 +1,19 @@
+import { contextForSession } from "../../memory/context.ts";
+import { notice, writeJson, writeOut } from "../output.ts";
+import type { Invocation } from "../parse.ts";
+import { flag, value } from "../parse.ts";
+import { withEngine } from "./memory-engine.ts";
+
+/** `memq memory context`. */
+export function run(invocation: Invocation): Promise<void> {
+  const request = { sessionKey: value(invocation, "session-key"), chatType: value(invocation, "chat-type") };
+  return withEngine(invocation, async (engine) => {
+    const { files } = await contextForSession(engine.agent, request);
+    if (flag(invocation, "json")) return writeJson({ files });
+    if (files.length === 0) return notice("There is nothing to read at session start yet.");
+    for (const { path, text, truncated } of files) {
+      writeOut(`# ${path}\n\n${text.trimEnd()}\n\n`);
+      if (truncated) notice(`${path} is longer than is loaded; the rest was left out.`);
+    }
+  });
+}

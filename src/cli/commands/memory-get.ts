@@ -1,0 +1,22 @@
+import { MemqError, usageError } from "../../errors.ts";
+import { notice, writeJson, writeOut } from "../output.ts";
+import type { Invocation } from "../parse.ts";
+import { flag, number } from "../parse.ts";
+import { withEngine } from "./memory-engine.ts";
+
+/** `memq memory get PATH`. */
+export function run(invocation: Invocation): Promise<void> {
+  const [path] = invocation.words;
+  if (path === undefined) throw usageError("Missing path.", "memq memory get memory/2026-02-10.md");
+  const lines = { min: 1, whole: true };
+  const request = { path, from: number(invocation, "from", lines), lines: number(invocation, "lines", lines) };
+  return withEngine(invocation, async (engine) => {
+    const answer = engine.get(request);
+    if (flag(invocation, "json")) writeJson(answer);
+    if (answer.error !== undefined) throw new MemqError(answer.code ?? "MEMORY_READ_FAILED", answer.error);
+    if (flag(invocation, "json")) return;
+    if (answer.text !== "") writeOut(answer.text.endsWith("\n") ? answer.text : `${answer.text}\n`);
+    else if (answer.lines === undefined) notice(`${answer.path} is empty or does not exist.`);
+    if (answer.nextFrom !== undefined) notice(`More follows: --from ${answer.nextFrom}`);
+  });
+}

@@ -1,0 +1,26 @@
+import { usageError } from "../../errors.ts";
+import { recallForMessage } from "../../memory/recall-message.ts";
+import { notice, writeJson, writeOut } from "../output.ts";
+import type { Invocation } from "../parse.ts";
+import { flag, number, value, values } from "../parse.ts";
+import { withEngine } from "./memory-engine.ts";
+
+/** `memq memory recall MESSAGE`. */
+export function run(invocation: Invocation): Promise<void> {
+  const message = invocation.words.join(" ");
+  if (message.trim() === "") throw usageError("Missing message.", 'memq memory recall "shall I restart the database?"');
+  const request = {
+    message,
+    sessionKey: value(invocation, "session-key"),
+    chatType: value(invocation, "chat-type"),
+    maxEntries: number(invocation, "max-results", { min: 1, max: 20, whole: true }),
+    projectKeys: values(invocation, "project"),
+  };
+  return withEngine(invocation, async (engine) => {
+    if (engine.isEmpty()) await engine.index({});
+    const answer = await recallForMessage(engine.agent, engine.readIndex(), request);
+    if (flag(invocation, "json")) writeJson(answer);
+    else if (answer.context !== "") writeOut(`${answer.context}\n`);
+    else notice("No entry is called up by this message.");
+  });
+}

@@ -1,0 +1,105 @@
+import { homedir } from "node:os";
+import { isAbsolute } from "node:path";
+import { MemqError, usageError } from "../../errors.ts";
+import type { MemoryEngine } from "../../memory/engine.ts";
+import type { MemoryResult, MemorySearchRequest } from "../../memory/search.ts";
+import { notice, styled, writeJson, writeOut } from "../output.ts";
+import type { Invocation } from "../parse.ts";
+import { choice, flag, number, value, values } from "../parse.ts";
+import { withEngine } from "./memory-engine.ts";
+import { indexWithProgress } from "./memory-index.ts";
+
+/** `memq memory search QUERY`. */
+export function run(invocation: Invocation): Promise<number | void> {
+  const request = requestOf(invocation);
+  return withEngine(invocation, async (engine) => {
+    if (engine.agent.memory.enabled && engine.isEmpty()) await indexWithProgress(engine, false);
+    const answer = await engine.search(request);
+    const json = flag(invocation, "json");
+    if ("denied" in answer || "unavailable" in answer) return refused(engine, answer, json);
+    if (answer.warning !== undefined) notice(answer.warning);
+    if (flag(invocation, "verbose")) notice(`${answer.mode} search, provider ${answer.provider}`);
+    // The citation is a key of its own here; the footer is for those who hand the snippet to a model.
+    const results = answer.results.map(withoutFooter);
+    if (json) {
+      const { degraded, debug } = answer;
+      writeJson({
+        results,
+        ...(degraded === undefined ? {} : { degraded }),
+        ...(debug === undefined ? {} : { debug }),
+      });
+    } else if (results.length === 0) writeOut("No matches.\n");
+    else for (const result of results) writeOut(`${textOf(result)}\n\n`);
+  });
+}
+
+function requestOf(invocation: Invocation): MemorySearchRequest {
+  const query = value(invocation, "query") ?? invocation.words.join(" ");
+  if (query.trim() === "") {
+    throw usageError("Missing search query. Provide a positional query or use --query <text>.");
+  }
+  const tags = values(invocation, "tag");
+  return {
+    query,
+    maxResults: number(invocation, "max-results", { min: 1, max: 200, whole: true }),
+    minScore: number(invocation, "min-score", { min: 0, max: 1, whole: false }),
+    corpus: choice(invocation, "corpus", ["memory", "sessions", "all"]),
+    sessionKey: value(invocation, "session-key"),
+    chatType: value(invocation, "chat-type"),
+    deadlineMs: number(invocation, "deadline", { min: 1, max: 600_000, whole: true }),
+    since: value(invocation, "since"),
+    until: value(invocation, "until"),
+    ...(tags.length === 0 ? {} : { tags }),
+    explain: flag(invocation, "explain"),
+  };
+}
+
+type Refusal = Exclude<Awaited<ReturnType<MemoryEngine["search"]>>, { provider: string }>;
+
+function refused({ agent }: MemoryEngine, answer: Refusal, json: boolean): number | void {
+  if (json) writeJson(answer);
+  if ("denied" in answer) {
+    if (!json) writeOut("No matches.\n");
+    return;
+  }
+  if (!agent.memory.enabled) {
+    if (!json) writeOut("Memory search disabled.\n");
+    return;
+  }
+  throw new MemqError("MEMORY_UNAVAILABLE", `Memory search failed: ${answer.error}`, { hint: answer.action });
+}
+
+function withoutFooter(result: MemoryResult): MemoryResult {
+  const { citation, snippet } = result;
+  const footer = `\n\nSource: ${citation}`;
+  return citation !== undefined && snippet.endsWith(footer)
+    ? { ...result, snippet: snippet.slice(0, -footer.length) }
+    : result;
+}
+
+function textOf(result: MemoryResult): string {
+  const { score, path, startLine, endLine, snippet, explain } = result;
+  const head = `${styled("green", score.toFixed(3))} ${styled("bold", `${shortened(path)}:${startLine}-${endLine}`)}`;
+  const parts =
+    explain === undefined
+      ? []
+      : [
+          styled(
+            "dim",
+            Object.entries(explain)
+              .map(([name, part]) => `${name} ${shown(part)}`)
+              .join(" · "),
+          ),
+        ];
+  return [head, ...parts, snippet].join("\n");
+}
+
+function shown(part: number | null): string {
+  if (part === null) return "–";
+  return Number.isInteger(part) ? String(part) : part.toFixed(3);
+}
+
+function shortened(path: string): string {
+  const home = homedir();
+  return isAbsolute(path) && path.startsWith(`${home}/`) ? `~${path.slice(home.length)}` : path;
+}

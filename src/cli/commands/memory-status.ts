@@ -1,0 +1,92 @@
+import { messageOf } from "../../errors.ts";
+import type { MemoryEngine } from "../../memory/engine.ts";
+import type { MemoryStatus } from "../../memory/status.ts";
+import { notice, styled, writeJson, writeOut } from "../output.ts";
+import type { Invocation } from "../parse.ts";
+import { flag, value } from "../parse.ts";
+import { withEngine } from "./memory-engine.ts";
+import { indexWithProgress } from "./memory-index.ts";
+
+type Row = { agentId: string; status: MemoryStatus; indexError?: string };
+
+/** `memq memory status`: of every configured agent unless one is named. */
+export async function run(invocation: Invocation): Promise<number | void> {
+  const named = value(invocation, "agent");
+  const first = await withEngine(invocation, (engine) => agentStatus(engine, invocation));
+  const rows = [first.row];
+  const others = named === undefined && value(invocation, "workspace") === undefined ? first.agents : [];
+  for (const agentId of others.filter((id) => id !== first.row.agentId)) {
+    try {
+      rows.push((await withEngine(invocation, (engine) => agentStatus(engine, invocation), { agentId })).row);
+    } catch (error) {
+      notice(`${agentId}: ${messageOf(error)}`);
+    }
+  }
+  if (flag(invocation, "json")) writeJson(rows);
+  else writeOut(rows.map((row) => textOf(row, flag(invocation, "verbose"))).join("\n"));
+  return rows.some(({ indexError }) => indexError !== undefined) ? 1 : 0;
+}
+
+async function agentStatus(engine: MemoryEngine, invocation: Invocation): Promise<{ row: Row; agents: string[] }> {
+  const { agentId, agents, enabled } = engine.agent.memory;
+  let indexError: string | undefined;
+  if (flag(invocation, "index") && enabled) {
+    await indexWithProgress(engine, flag(invocation, "force")).catch(
+      (error: unknown) => (indexError = messageOf(error)),
+    );
+  }
+  const status = await engine.status({ deep: flag(invocation, "deep") || flag(invocation, "index") });
+  return { row: { agentId, status, ...(indexError === undefined ? {} : { indexError }) }, agents };
+}
+
+function textOf({ agentId, status, indexError }: Row, verbose: boolean): string {
+  if (status.disabled) return `${styled("bold", "Memory Search")} (${agentId})\nMemory search disabled.\n`;
+  const { vector, cache, batch, scan, embeddingProbe: probe, fallback } = status;
+  const files = scan === undefined ? `${status.files}` : `${status.files}/${scan.totalFiles}`;
+  const embeddings =
+    probe === undefined
+      ? null
+      : probe.ok
+        ? `ready (${probe.dims} dimensions, ${probe.ms} ms)`
+        : `unavailable: ${probe.error}`;
+  const rows: [string, string | null | undefined][] = [
+    ["Provider", `${status.provider} (requested: ${status.requestedProvider})`],
+    ["Model", status.model],
+    ["Sources", status.sources.join(", ")],
+    ["Extra paths", status.extraPaths.join(", ")],
+    ["Indexed", `${files} files · ${status.chunks} passages`],
+    ["Dirty", status.dirty ? "yes" : "no"],
+    ["Store", status.dbPath],
+    ["Workspace", status.workspaceDir],
+    ["Embeddings", embeddings ?? status.custom.providerUnavailableReason],
+    [
+      "By source",
+      status.sourceCounts
+        .map(({ source, files, chunks }) => `${source} ${files} files · ${chunks} passages`)
+        .join("; "),
+    ],
+    ["Fallback", fallback === undefined ? null : `from ${fallback.from}: ${fallback.reason}`],
+    ["Vector", vector.enabled ? (vector.available ? "ready" : "no vectors yet") : "disabled"],
+    ["Vector dims", vector.dims?.toString()],
+    ["Without a vector", vector.missing > 0 ? `${vector.missing} passages` : null],
+    ["FTS", status.fts.available ? "ready" : "unavailable"],
+    ["Embedding cache", cache.enabled ? `enabled (${cache.entries} entries, cap ${cache.maxEntries})` : "disabled"],
+    ["Batch", batch.enabled ? "enabled" : "disabled"],
+    ["Last sync failed", status.lastSyncError ?? indexError],
+  ];
+  const settings = verbose ? (status.settings ?? []) : [];
+  const issues = [...status.issues, ...(scan?.issues ?? [])];
+  return [
+    `${styled("bold", "Memory Search")} (${agentId})`,
+    ...rows.flatMap(([label, text]) =>
+      text === null || text === undefined || text === "" ? [] : [`${label}: ${text}`],
+    ),
+    ...(settings.length === 0 ? [] : ["Settings:", ...settings.map(settingLine)]),
+    ...(issues.length === 0 ? [] : ["Issues:", ...issues.map((issue) => `  ${issue}`)]),
+    "",
+  ].join("\n");
+}
+
+function settingLine({ key, value, origin }: NonNullable<MemoryStatus["settings"]>[number]): string {
+  return `  ${key} = ${JSON.stringify(value)} (${origin})`;
+}

@@ -1,0 +1,240 @@
+import * as v from "valibot";
+import { usageError } from "../errors.ts";
+import type { MemoryEngine } from "../memory/engine.ts";
+import { isRealDate } from "../memory/dates.ts";
+import { indexAnswer } from "../memory/engine.ts";
+import type { MemoryPlace } from "../memory/service.ts";
+import type { JsonObject } from "../home/json.ts";
+import { VERSION } from "../version.ts";
+import type { SyncProgress } from "../sync/report.ts";
+import type { Call } from "./jsonrpc.ts";
+
+/** What methods work with: the agents served, and a way to speak without being asked. */
+export type Session = {
+  /** The engine of an agent; without an id, of the one that `initialize` named. */
+  engine(agentId?: string): Promise<MemoryEngine>;
+  open(place: MemoryPlace, options: { watch: boolean }): Promise<MemoryEngine>;
+  notify(method: string, params: unknown): void;
+  /** Ends the process once the answer is out. */
+  end(): void;
+  cancel(id: unknown): void;
+};
+
+export type Method = {
+  params: v.GenericSchema<Record<string, unknown>>;
+  /** Answered before `initialize` too. */
+  always: boolean;
+  run(params: never, session: Session, call: Call): unknown;
+};
+
+function method<S extends v.GenericSchema<Record<string, unknown>>>(
+  params: S,
+  run: (params: v.InferOutput<S>, session: Session, call: Call) => unknown,
+  options: { always?: boolean } = {},
+): Method {
+  return { params, always: options.always ?? false, run };
+}
+
+const text = (): v.GenericSchema<string> => v.string("must be a string");
+const flag = (): v.GenericSchema<boolean> => v.boolean("must be true or false");
+const object = (): v.GenericSchema<Record<string, unknown>> => v.record(v.string(), v.unknown(), "must be an object");
+
+function whole(min: number, max?: number): v.GenericSchema<number> {
+  const sentence = `must be a whole number ${max === undefined ? `of at least ${min}` : `from ${min} to ${max}`}`;
+  return v.pipe(
+    v.number(sentence),
+    v.safeInteger(sentence),
+    v.minValue(min, sentence),
+    v.maxValue(max ?? Number.MAX_SAFE_INTEGER, sentence),
+  );
+}
+
+function between(min: number, max: number): v.GenericSchema<number> {
+  const sentence = `must be a number from ${min} to ${max}`;
+  return v.pipe(v.number(sentence), v.minValue(min, sentence), v.maxValue(max, sentence));
+}
+
+function oneOf<const T extends readonly string[]>(...choices: T): v.GenericSchema<T[number]> {
+  return v.picklist(choices, `must be one of: ${choices.join(", ")}`);
+}
+
+/** A moment: a date or a time stamp as text, or milliseconds since 1970. */
+const moment = (): v.GenericSchema<string | number> => {
+  const sentence = "must be a date, a time stamp or milliseconds since 1970";
+  return v.union([v.string(), v.pipe(v.number(), v.finite())], sentence);
+};
+
+const agentId = v.optional(text());
+
+/** The methods of `memq rpc`; a new one is one entry. Parameters are checked before `run` sees them. */
+export const METHODS: Readonly<Record<string, Method>> = {
+  initialize: method(
+    v.strictObject({
+      agentId,
+      workspace: v.optional(text()),
+      stateDir: v.optional(text()),
+      configPath: v.optional(text()),
+      config: v.optional(object()),
+      clientInfo: v.optional(object()),
+      watch: v.optional(flag(), true),
+    }),
+    async ({ watch, agentId, workspace, stateDir, configPath, config }, session) => {
+      const place = { agentId, workspace, stateDir, configPath, config: config as JsonObject | undefined };
+      const engine = await session.open(place, { watch });
+      return {
+        protocolVersion: 1,
+        serverInfo: { name: "memq", version: VERSION },
+        capabilities: { watch: engine.watching, methods: Object.keys(METHODS) },
+        status: await engine.status({ deep: false }),
+      };
+    },
+    { always: true },
+  ),
+
+  "memory.search": method(
+    v.strictObject({
+      agentId,
+      query: text(),
+      maxResults: v.optional(whole(1, 200)),
+      minScore: v.optional(between(0, 1)),
+      corpus: v.optional(oneOf("memory", "sessions", "all")),
+      sessionKey: v.optional(text()),
+      chatType: v.optional(text()),
+      deadlineMs: v.optional(whole(1, 600_000)),
+      since: v.optional(text()),
+      until: v.optional(text()),
+      tags: v.optional(v.array(text(), "must be a list of strings")),
+      asOf: v.optional(moment()),
+      explain: v.optional(flag()),
+    }),
+    async ({ agentId, ...request }, session) => (await session.engine(agentId)).search(request),
+  ),
+
+  "memory.get": method(
+    v.strictObject({ agentId, path: text(), from: v.optional(whole(1)), lines: v.optional(whole(1)) }),
+    async ({ agentId, ...request }, session) => (await session.engine(agentId)).get(request),
+  ),
+
+  "memory.index": method(
+    v.strictObject({ agentId, force: v.optional(flag(), false) }),
+    async ({ agentId, force }, session, { signal }) => {
+      const engine = await session.engine(agentId);
+      const onProgress = throttled((progress) => session.notify("memory.progress", progress));
+      return indexAnswer(await engine.index({ force, onProgress, signal }));
+    },
+  ),
+
+  "memory.status": method(
+    v.strictObject({ agentId, deep: v.optional(flag(), false) }),
+    async ({ agentId, deep }, session) => (await session.engine(agentId)).status({ deep }),
+  ),
+
+  "memory.recall": method(
+    v.strictObject({
+      agentId,
+      message: text(),
+      sessionKey: v.optional(text()),
+      chatType: v.optional(text()),
+      maxEntries: v.optional(whole(1, 20)),
+      projectKeys: v.optional(v.array(text(), "must be a list of strings")),
+    }),
+    async ({ agentId, ...request }, session) => {
+      const engine = await session.engine(agentId);
+      const { recallForMessage } = await import("../memory/recall-message.ts");
+      return recallForMessage(engine.agent, engine.readIndex(), request);
+    },
+  ),
+
+  "memory.context": method(
+    v.strictObject({ agentId, sessionKey: v.optional(text()), chatType: v.optional(text()) }),
+    async ({ agentId, ...request }, session) => {
+      const { contextForSession } = await import("../memory/context.ts");
+      return contextForSession((await session.engine(agentId)).agent, request);
+    },
+  ),
+
+  "memory.append": method(
+    v.strictObject({
+      agentId,
+      text: text(),
+      target: v.optional(oneOf("daily", "long-term"), "daily"),
+      date: v.optional(v.pipe(text(), v.check(isRealDate, "must be a date, YYYY-MM-DD"))),
+    }),
+    async ({ agentId, ...request }, session) => {
+      const engine = await session.engine(agentId);
+      const { appendForAgent } = await import("../memory/append.ts");
+      const appended = await appendForAgent(engine.agent, request);
+      engine.outdated();
+      return appended;
+    },
+  ),
+
+  "memory.flush": method(
+    v.strictObject({
+      agentId,
+      sessionKey: text(),
+      contextTokens: whole(0),
+      contextWindow: whole(0),
+      compactionCount: whole(0),
+      transcriptBytes: v.optional(whole(0)),
+      workspaceAccess: v.optional(oneOf("rw", "ro", "none")),
+    }),
+    async ({ agentId, ...request }, session) => {
+      const engine = await session.engine(agentId);
+      const { checkFlush } = await import("../memory/flush-check.ts");
+      return checkFlush(engine.agent, engine.readIndex(), request);
+    },
+  ),
+
+  "memory.flushed": method(
+    v.strictObject({ agentId, sessionKey: text(), compactionCount: whole(0) }),
+    async ({ agentId, ...request }, session) => {
+      const engine = await session.engine(agentId);
+      const { recordFlush } = await import("../memory/flush-check.ts");
+      recordFlush(engine.agent, request);
+      return {};
+    },
+  ),
+
+  "session.started": method(
+    v.strictObject({ agentId, sessionKey: text(), sessionFile: v.optional(text()) }),
+    async ({ agentId }, session) => (await session.engine(agentId)).sessionStarted(),
+  ),
+
+  "session.updated": method(
+    v.strictObject({ agentId, sessionKey: text(), sessionFile: v.optional(text()) }),
+    async ({ agentId, sessionFile }, session) => (await session.engine(agentId)).sessionUpdated(sessionFile),
+  ),
+
+  ping: method(v.strictObject({}), () => ({}), { always: true }),
+
+  shutdown: method(v.strictObject({}), (_params, session) => session.end(), { always: true }),
+
+  "$/cancelRequest": method(
+    v.strictObject({ id: v.union([v.string(), v.number(), v.null()], "must be the id of a request") }),
+    ({ id }, session) => session.cancel(id),
+    { always: true },
+  ),
+};
+
+/** Passes on each change of phase and each end of one, and of the rest about ten a second. */
+function throttled(pass: (progress: SyncProgress) => void): (progress: SyncProgress) => void {
+  let last = { phase: "", at: 0 };
+  return (progress) => {
+    const now = performance.now();
+    if (progress.phase === last.phase && progress.done < progress.total && now - last.at < 100) return;
+    last = { phase: progress.phase, at: now };
+    pass(progress);
+  };
+}
+
+/** The parameters as `run` takes them; throws a sentence that names the parameter at fault. */
+export function checkedParams(method: Method, params: Record<string, unknown>): never {
+  const result = v.safeParse(method.params, params, { abortEarly: true });
+  if (result.success) return result.output as never;
+  const [issue] = result.issues;
+  const name = v.getDotPath(issue) ?? "";
+  if (issue.type === "strict_object" && issue.expected === "never") throw usageError(`unknown parameter '${name}'`);
+  if (issue.type === "strict_object") throw usageError(`parameter '${name}' is missing`);
+  throw usageError(`parameter '${name}' ${issue.message}`);
+}

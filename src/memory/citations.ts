@@ -1,0 +1,22 @@
+import type { MemorySettings } from "../home/types.ts";
+import { sessionFacts } from "./sessions.ts";
+
+/** Whether hits name their source: always, never, or (`auto`) in direct chats only, so that a group never sees a path. */
+export function citationsShown(
+  citations: MemorySettings["citations"],
+  asking: { sessionKey?: string | undefined; chatType?: string | undefined },
+): boolean {
+  if (citations !== "auto") return citations === "on";
+  return sessionFacts(asking.sessionKey, asking.chatType).chatType === "direct";
+}
+
+/** `path#L3` or `path#L3-L7`. */
+export function citationOf(hit: { path: string; startLine: number; endLine: number }): string {
+  const end = hit.endLine === hit.startLine ? "" : `-L${hit.endLine}`;
+  return `${hit.path}#L${hit.startLine}${end}`;
+}
+
+/** The snippet with a footer that names its source. */
+export function withSource(snippet: string, citation: string): string {
+  return `${snippet.trim()}\n\nSource: ${citation}`;
+}

@@ -1,0 +1,276 @@
+import { statSync } from "node:fs";
+import { MemqError, messageOf } from "../errors.ts";
+import type { AgentHome } from "../home/agent-home.ts";
+import type { Collection } from "../home/types.ts";
+import { documentCounts, findDocument } from "../store/documents.ts";
+import { openIndex } from "../store/open.ts";
+import type { Index } from "../store/types.ts";
+import { keepVectorCodes } from "../store/vector-codes.ts";
+import { isSyncing } from "../sync/client.ts";
+import type { FreshnessOptions } from "../sync/freshness.ts";
+import { keepFresh } from "../sync/freshness.ts";
+import type { SyncProgress, SyncReport } from "../sync/report.ts";
+import { syncIndex } from "../sync/sync.ts";
+import { byDeadline } from "./deadline.ts";
+import type { TranscriptDeltas } from "./deltas.ts";
+import type { GetAnswer, GetRequest } from "./get.ts";
+import { readNote } from "./get.ts";
+import type { MemorySearchAnswer, MemorySearchRequest, OpenedForSearch, SearchContext } from "./search.ts";
+import { answerWithoutIndex, searchMemory } from "./search.ts";
+import type { MemoryStatus } from "./status.ts";
+
+/** How many files a background sync added, changed and removed. */
+export type Change = { added: number; changed: number; removed: number };
+
+export type EngineOptions = {
+  /** The process stays: it syncs in the background, and looks after the index while it lives. A one-shot search never writes. */
+  live: boolean;
+  /** Watch the folders, where the configuration has nothing against it. */
+  watch: boolean;
+  onChanged?: (change: Change) => void;
+  /** Sentences for a person: what was skipped, what failed. */
+  log: (sentence: string) => void;
+};
+
+export type IndexOptions = {
+  force?: boolean;
+  onProgress?: (progress: SyncProgress) => void;
+  /** Leaves the sync; it ends when nobody else waits for it. */
+  signal?: AbortSignal;
+};
+
+export type IndexAnswer = Change & { files: number; passages: number; embedded: number; ms: number };
+
+/** Everything that serves one agent's memory. */
+export type MemoryEngine = {
+  readonly agent: AgentHome;
+  readonly watching: boolean;
+  search(request: MemorySearchRequest): Promise<MemorySearchAnswer>;
+  get(request: GetRequest): GetAnswer;
+  /** Syncs, or joins the sync that is running; rejects with what made it impossible. */
+  index(options: IndexOptions): Promise<SyncReport>;
+  status(options: { deep: boolean }): Promise<MemoryStatus>;
+  /** Whether the index holds no document yet. */
+  isEmpty(): boolean;
+  /** The index, open for reading; it is the engine that closes it. */
+  readIndex(): Index;
+  /** Something on disk is newer than the index: a living engine syncs soon. */
+  outdated(): void;
+  sessionStarted(): void;
+  /** A transcript (absolute path) has grown. */
+  sessionUpdated(sessionFile?: string): void;
+  close(): Promise<void>;
+};
+
+const SEARCH_DEADLINE_MS = 15_000;
+/** A provider that could not be set up is tried again after this time. */
+const PROVIDER_RETRY_MS = 60_000;
+
+/** What a caller of `memory.index` is told of a sync. */
+export function indexAnswer(report: SyncReport): IndexAnswer {
+  const { files, passages, added, changed, removed, embedded, ms } = report;
+  return { files, passages, added, changed, removed, embedded, ms };
+}
+
+/** Serves an agent's memory; a live one begins a first sync at once. */
+export function openMemoryEngine(agent: AgentHome, options: EngineOptions): MemoryEngine {
+  const { home, memory } = agent;
+  const { log } = options;
+  const reader = indexReader(home.indexPath, options.live);
+  const provider = providerOpener(agent);
+  const syncs: SyncState = { last: null, error: null, endedAt: 0 };
+  const freshness = options.live && memory.enabled ? keepFresh(home, freshnessOptions(agent, reader, options)) : null;
+  const isEmpty = (): boolean => documentCounts(reader.current()).every(({ count }) => count === 0);
+
+  async function index(wanted: IndexOptions): Promise<SyncReport> {
+    try {
+      syncs.last = await (freshness === null ? syncIndex(home, wanted) : freshness.sync(wanted));
+      syncs.error = null;
+      reader.warm();
+      return syncs.last;
+    } catch (error) {
+      syncs.error = messageOf(error);
+      throw error;
+    } finally {
+      syncs.endedAt = Date.now();
+    }
+  }
+
+  /** Resolves as soon as the notes are written: embedding them may take much longer, and keywords find them already. */
+  function firstSync(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    void (async () => {
+      try {
+        reportSync(await index({ onProgress: ({ phase }) => phase === "embed" && resolve() }), options);
+      } catch (error) {
+        if (!(error instanceof MemqError && error.code === "SYNC_CANCELLED"))
+          log(`The first sync failed: ${messageOf(error)}`);
+      } finally {
+        resolve();
+      }
+    })();
+    return promise;
+  }
+
+  const written = freshness === null ? null : firstSync();
+
+  /** What is left out because nothing is indexed yet at the deadline. Any other search never waits. */
+  async function waitForFirstSync(deadline: number): Promise<SearchContext["degraded"]> {
+    if (written === null || syncs.endedAt > 0 || !isEmpty()) return [];
+    const inTime = await byDeadline(
+      written.then(() => true),
+      deadline,
+      false,
+    );
+    return inTime ? [] : [{ what: "index", why: "The first sync is not done yet." }];
+  }
+
+  async function search(request: MemorySearchRequest): Promise<MemorySearchAnswer> {
+    const early = answerWithoutIndex(agent, request);
+    if (early !== null) {
+      if ("denied" in early) log(early.reason);
+      return early;
+    }
+    const deadline = Date.now() + (request.deadlineMs ?? SEARCH_DEADLINE_MS);
+    const degraded = await waitForFirstSync(deadline);
+    const opened = await provider.by(deadline);
+    const context = { agent, index: reader.current(), opened, degraded, deadline };
+    const { answer, stale } = await searchMemory(context, request);
+    if (stale) freshness?.outdated();
+    else freshness?.searched();
+    return answer;
+  }
+
+  return {
+    agent,
+    get watching() {
+      return freshness?.watching ?? false;
+    },
+    search,
+    get: (request) => readNote(home, request, memory.limits.getChars),
+    index,
+    async status({ deep }) {
+      const { memoryStatus } = await import("./status.ts");
+      return memoryStatus({
+        agent,
+        index: reader.current(),
+        opened: await provider.by(Date.now() + 1000),
+        syncs,
+        deep,
+      });
+    },
+    isEmpty,
+    readIndex: () => reader.current(),
+    outdated: () => freshness?.outdated(),
+    sessionStarted: () => freshness?.sessionStarted(),
+    sessionUpdated: (sessionFile) => sessionFile !== undefined && freshness?.transcriptChanged(sessionFile),
+    async close() {
+      freshness?.close();
+      await provider.close();
+      // A sync lets go of its lock before the process ends.
+      while (isSyncing(home.indexPath)) await Bun.sleep(5);
+      reader.close();
+    },
+  };
+}
+
+function freshnessOptions(agent: AgentHome, reader: IndexReader, options: EngineOptions): FreshnessOptions {
+  const { memory, home } = agent;
+  let deltas: TranscriptDeltas | null = null;
+  return {
+    settings: { ...memory.sync, watch: memory.sync.watch && options.watch },
+    onReport(report) {
+      reader.warm();
+      reportSync(report, options);
+    },
+    onWarning: options.log,
+    async transcriptDue(path) {
+      const { transcriptDeltas } = await import("./deltas.ts");
+      deltas ??= transcriptDeltas(memory.sessions);
+      return deltas.grown(path, indexedSize(path, home.collections, reader.current()));
+    },
+  };
+}
+
+/** Bytes of a transcript that the index holds. */
+function indexedSize(path: string, collections: readonly Collection[], index: Index): number {
+  const owner = collections.find(({ source, root }) => source === "sessions" && path.startsWith(`${root}/`));
+  return owner === undefined ? 0 : (findDocument(index, owner.name, path.slice(owner.root.length + 1))?.size ?? 0);
+}
+
+/** What became of the syncs of this process. */
+export type SyncState = { last: SyncReport | null; error: string | null; endedAt: number };
+
+function reportSync(report: SyncReport, { onChanged, log }: EngineOptions): void {
+  for (const warning of report.warnings) log(warning);
+  for (const { path, reason } of report.skipped) log(`Skipped ${path}: ${reason}.`);
+  const { added, changed, removed } = report;
+  if (added + changed + removed > 0) onChanged?.({ added, changed, removed });
+}
+
+type IndexReader = {
+  current(): Index;
+  /** Prepares what a first search by meaning would have to wait for. */
+  warm(): void;
+  close(): void;
+};
+
+/** Keeps the index open for reading, and opens it again when a writer made, migrated or replaced the file. */
+function indexReader(path: string, live: boolean): IndexReader {
+  let index: Index | null = null;
+  let inode = 0;
+  const reader: IndexReader = {
+    current() {
+      const now = statSync(path, { throwIfNoEntry: false })?.ino ?? 0;
+      if (index === null || index.state !== "ready" || now !== inode) {
+        index?.close();
+        index = openIndex(path, { mode: "read" });
+        inode = now;
+        if (live && index.state === "ready") keepVectorCodes(index);
+      }
+      return index;
+    },
+    warm() {
+      if (!live) return;
+      // An index that is closed meanwhile ends the work; the next search says what is wrong, if something is.
+      reader
+        .current()
+        .codes?.warm()
+        .catch(() => {});
+    },
+    close() {
+      index?.close();
+      index = null;
+    },
+  };
+  return reader;
+}
+
+/** Opens the agent's embedding provider when first needed, and again a while after that failed. */
+function providerOpener({ home, env }: AgentHome): {
+  by(deadline: number): Promise<OpenedForSearch>;
+  close(): Promise<void>;
+} {
+  let opening: Promise<OpenedForSearch> | null = null;
+  let openedAt = 0;
+  async function open(): Promise<OpenedForSearch> {
+    if (home.embedding.provider === "none") return { explicit: false };
+    const { openProvider } = await import("../embed/registry.ts");
+    return openProvider(home.embedding, { kind: "agent", env });
+  }
+  return {
+    async by(deadline) {
+      if (opening === null || Date.now() - openedAt > PROVIDER_RETRY_MS) {
+        const last = await opening;
+        if (last?.provider === undefined) opening = open();
+        openedAt = Date.now();
+      }
+      const late = { explicit: false, reason: "The embedding provider was not ready in time." };
+      return byDeadline(opening ?? open(), deadline, late);
+    },
+    async close() {
+      const opened = await opening?.catch(() => null);
+      await opened?.provider?.close();
+    },
+  };
+}

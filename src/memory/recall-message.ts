@@ -1,0 +1,84 @@
+import { MemqError } from "../errors.ts";
+import type { AgentHome } from "../home/agent-home.ts";
+import { passageText } from "../notes/passage-text.ts";
+import { search } from "../search/search.ts";
+import { contentText, documentsById } from "../store/documents.ts";
+import { passagesWithTriggers } from "../store/passages.ts";
+import type { Index } from "../store/types.ts";
+import { type RecalledEntry, type TrustedEntry, recallContext, recallEntries } from "./recall.ts";
+import { isMainPrivate, sessionFacts } from "./sessions.ts";
+
+export type RecallRequest = {
+  message: string;
+  sessionKey?: string | undefined;
+  chatType?: string | undefined;
+  maxEntries?: number | undefined;
+  projectKeys?: string[] | undefined;
+};
+
+export type RecallAnswer = { entries: RecalledEntry[]; context: string };
+
+/** Files whose entries an agent trusts; daily notes and transcripts are never injected. */
+const TRUSTED_FILES: ReadonlySet<string> = new Set(["MEMORY.md", "memory.md", "USER.md"]);
+const DEFAULT_ENTRIES = 3;
+const RELEVANT_ROWS = 24;
+const SEARCH_MS = 1_000;
+
+/**
+ * The trusted entries whose triggers a message calls up, and the lines that put them into an agent's context. Only keywords are
+ * used, no model and no network; long-term memory never leaves the main private session.
+ */
+export async function recallForMessage(agent: AgentHome, index: Index, request: RecallRequest): Promise<RecallAnswer> {
+  const { memory } = agent;
+  if (!memory.enabled) throw new MemqError("MEMORY_DISABLED", memory.disabledReason ?? "Memory search is off.");
+  if (!isMainPrivate(sessionFacts(request.sessionKey, request.chatType))) return { entries: [], context: "" };
+  const trusted = trustedEntries(agent, index);
+  if (trusted.length === 0) return { entries: [], context: "" };
+  const entries = recallEntries(trusted, request.message, {
+    relevance: await relevanceOf(agent, index, request.message),
+    maxEntries: request.maxEntries ?? DEFAULT_ENTRIES,
+    projectKeys: request.projectKeys ?? [],
+  });
+  return { entries, context: recallContext(entries) };
+}
+
+/** The entries with triggers of the workspace's root files. */
+function trustedEntries({ home }: AgentHome, index: Index): TrustedEntry[] {
+  const roots = home.collections.filter(({ source, pathPrefix }) => source === "memory" && pathPrefix === "");
+  const passages = passagesWithTriggers(
+    index,
+    roots.map(({ name }) => name),
+  );
+  const documents = documentsById(index, [...new Set(passages.map(({ documentId }) => documentId))]);
+  const texts = new Map<number, string>();
+  return passages.flatMap((passage) => {
+    const document = documents.get(passage.documentId);
+    if (document === undefined || !TRUSTED_FILES.has(document.path)) return [];
+    const text = texts.get(document.id) ?? contentText(index, document.hash) ?? "";
+    texts.set(document.id, text);
+    return {
+      text: passageText(text, passage.pos, passage.length).trim(),
+      path: document.path,
+      startLine: passage.startLine,
+      triggers: passage.triggers ?? [],
+      projects: passage.projects ?? [],
+    };
+  });
+}
+
+/** What a keyword search of the message gives each passage, by `path:startLine`. */
+async function relevanceOf({ home }: AgentHome, index: Index, message: string): Promise<Map<string, number>> {
+  const now = Date.now();
+  const { hits } = await search(
+    { home, index, provider: null },
+    {
+      query: message,
+      profile: { ...home.search, minScore: 0, mmr: { ...home.search.mmr, enabled: false } },
+      limit: RELEVANT_ROWS,
+      collections: home.collections.filter(({ source }) => source === "memory").map(({ name }) => name),
+      asOf: now,
+      deadline: now + SEARCH_MS,
+    },
+  );
+  return new Map(hits.map((hit) => [`${hit.path}:${hit.startLine}`, hit.score]));
+}

@@ -1,0 +1,239 @@
+import { MemqError } from "../errors.ts";
+import type { EmbeddingProvider } from "../embed/types.ts";
+import type { AgentHome } from "../home/agent-home.ts";
+import type { Collection, SearchProfile } from "../home/types.ts";
+import { sessionIdOf } from "../notes/transcript.ts";
+import { parseTime } from "../search/filters.ts";
+import { failureMakesUnavailable } from "../search/query-vector.ts";
+import { search } from "../search/search.ts";
+import type { Hit, HitExplanation, SearchAnswer, SearchRequest } from "../search/types.ts";
+import type { Index } from "../store/types.ts";
+import { citationOf, citationsShown, withSource } from "./citations.ts";
+import { judgeScope } from "./scope.ts";
+import { sessionFacts } from "./sessions.ts";
+import type { UnavailableAnswer } from "./unavailable.ts";
+import { memoryDisabled, providerUnavailable, sessionsUnavailable } from "./unavailable.ts";
+import { mayAskAgent, readSessions, visibleSessionIds } from "./visibility.ts";
+
+export type MemorySearchRequest = {
+  query: string;
+  maxResults?: number | undefined;
+  minScore?: number | undefined;
+  corpus?: "memory" | "sessions" | "all" | undefined;
+  sessionKey?: string | undefined;
+  chatType?: string | undefined;
+  deadlineMs?: number | undefined;
+  since?: string | undefined;
+  until?: string | undefined;
+  tags?: string[] | undefined;
+  asOf?: string | number | undefined;
+  explain?: boolean | undefined;
+};
+
+export type MemoryResult = {
+  path: string;
+  startLine: number;
+  endLine: number;
+  score: number;
+  vectorScore?: number;
+  textScore?: number;
+  snippet: string;
+  source: "memory" | "sessions";
+  citation?: string;
+  importance?: number;
+  triggers?: string[];
+  explain?: HitExplanation;
+};
+
+export type FoundAnswer = {
+  results: MemoryResult[];
+  provider: string;
+  model?: string;
+  fallback?: { from: string; reason: string };
+  citations: "auto" | "on" | "off";
+  mode: "hybrid" | "keyword" | "vector";
+  /** What was left out: `vector`, or `index` while the first sync is not done. */
+  degraded?: string[];
+  /** Why, in words. */
+  warning?: string;
+  debug?: { backend: "builtin"; effectiveMode: string; searchMs: number; hits: number };
+};
+
+export type DeniedAnswer = { results: []; denied: true; reason: string };
+export type MemorySearchAnswer = FoundAnswer | UnavailableAnswer | DeniedAnswer;
+
+/** The provider as far as a search needs to know: open, not wanted, or not to be had. */
+export type OpenedForSearch = {
+  provider?: EmbeddingProvider;
+  reason?: string;
+  fallback?: { from: string; reason: string };
+  explicit: boolean;
+};
+
+/** What a search of an agent's memory works with. */
+export type SearchContext = {
+  agent: AgentHome;
+  /** Milliseconds since 1970. */
+  deadline: number;
+  index: Index;
+  opened: OpenedForSearch;
+  /** Left out already, with the reason: `index` while nothing is indexed yet. */
+  degraded: { what: string; why: string }[];
+};
+
+/** An answer that needs no index: memory is off, scope denies it, or the corpus asked for is not there. */
+export function answerWithoutIndex(agent: AgentHome, request: MemorySearchRequest): MemorySearchAnswer | null {
+  const { memory } = agent;
+  if (!memory.enabled) return memoryDisabled(memory);
+  const verdict = judgeScope(memory.scope, request.sessionKey, request.chatType);
+  if (!verdict.allowed) return { results: [], denied: true, reason: verdict.reason };
+  const asking = sessionFacts(request.sessionKey).agentId ?? memory.agentId;
+  if (!mayAskAgent(asking, memory.agentId, memory.agentToAgent)) {
+    const reason = `agent ${asking} may not search the memory of agent ${memory.agentId} (tools.agentToAgent)`;
+    return { results: [], denied: true, reason };
+  }
+  if (request.corpus === "sessions" && !memory.sessions.indexed) return sessionsUnavailable();
+  return null;
+}
+
+/**
+ * Searches an agent's memory, and tells whether it met files that changed since the last sync. Failures of a provider are answers;
+ * a `since` that is no date throws `BAD_TIME`.
+ */
+export async function searchMemory(
+  context: SearchContext,
+  request: MemorySearchRequest,
+): Promise<{ answer: MemorySearchAnswer; stale: boolean }> {
+  const { agent, opened, index } = context;
+  const { home } = agent;
+  const missing = opened.provider === undefined && opened.reason !== undefined;
+  if (missing && opened.explicit && home.embedding.onFailure !== "keyword")
+    return { answer: providerUnavailable(opened.reason ?? ""), stale: false };
+
+  const startedAt = performance.now();
+  const provider = opened.provider ?? null;
+  const found = await search({ home, index, provider }, await searchRequest(context, request));
+  const failure = found.providerFailure;
+  if (failure !== undefined && provider !== null && failureMakesUnavailable(home.embedding, provider)) {
+    return { answer: providerUnavailable(failure.message), stale: found.stale };
+  }
+  return { answer: foundAnswer(context, request, found, performance.now() - startedAt), stale: found.stale };
+}
+
+async function searchRequest({ agent, deadline }: SearchContext, request: MemorySearchRequest): Promise<SearchRequest> {
+  const now = clockOf(request.asOf);
+  const limit = request.maxResults ?? agent.memory.limits.maxResults;
+  const { since, until, tags, minScore } = request;
+  const collections = corpusOf(agent.home.collections, request.corpus);
+  const visible = await transcriptFilter(agent, collections, request.sessionKey);
+  return {
+    query: request.query,
+    profile: profileFor(agent, limit),
+    limit,
+    collections: collections.map(({ name }) => name),
+    asOf: now,
+    deadline,
+    ...(minScore === undefined ? {} : { minScore }),
+    ...(since === undefined ? {} : { since: parseTime(since, "since", now) }),
+    ...(until === undefined ? {} : { until: parseTime(until, "until", now) }),
+    ...(tags === undefined ? {} : { tags }),
+    ...(request.explain ? { explain: true } : {}),
+    ...(visible === null ? {} : { visible }),
+  };
+}
+
+/** Keeps transcripts from a session that may not see them; null when it may see everything that is searched. */
+async function transcriptFilter(
+  { home, memory }: AgentHome,
+  collections: Collection[],
+  sessionKey: string | undefined,
+): Promise<SearchRequest["visible"] | null> {
+  const transcripts = new Set(collections.filter(({ source }) => source === "sessions").map(({ name }) => name));
+  if (transcripts.size === 0 || memory.visibility === "agent" || memory.visibility === "all") return null;
+  const sessions = await readSessions(home.stateDir ?? "", memory.agentId);
+  const ids = visibleSessionIds(memory.visibility, sessionKey, sessions);
+  return ({ collection, path }) =>
+    !transcripts.has(collection) || ids === null || ids.has(sessionIdOf(path.slice(path.lastIndexOf("/") + 1)));
+}
+
+function profileFor({ home, memory }: AgentHome, limit: number): SearchProfile {
+  const multiplier = memory.limits.candidateMultiplier;
+  return multiplier === undefined ? home.search : { ...home.search, pool: Math.min(200, limit * multiplier) };
+}
+
+function corpusOf(collections: Collection[], corpus: MemorySearchRequest["corpus"]): Collection[] {
+  if (corpus === undefined) return collections.filter(({ includeByDefault }) => includeByDefault);
+  if (corpus === "all") return collections;
+  return collections.filter(({ source }) => (source === "sessions") === (corpus === "sessions"));
+}
+
+function clockOf(asOf: string | number | undefined): number {
+  if (asOf === undefined) return Date.now();
+  const time = typeof asOf === "number" ? asOf : Date.parse(asOf);
+  if (Number.isFinite(time)) return time;
+  throw new MemqError("BAD_TIME", `asOf: "${asOf}" is neither a date nor a time stamp.`, {
+    hint: "Write a day (2026-02-10) or a time stamp (2026-02-10T14:15:00Z).",
+    exitCode: 2,
+  });
+}
+
+function foundAnswer(
+  { agent, opened, degraded }: SearchContext,
+  request: MemorySearchRequest,
+  answer: SearchAnswer,
+  searchMs: number,
+): FoundAnswer {
+  const { home, memory } = agent;
+  const collections = new Map(home.collections.map((collection) => [collection.name, collection]));
+  const cited = citationsShown(memory.citations, request);
+  const leftOut = [...degraded.map(({ what }) => what), ...answer.degraded];
+  // Keywords alone, because a provider that was wanted could not be set up, is a degraded answer too.
+  if (opened.provider === undefined && opened.reason !== undefined && opened.explicit) leftOut.push("vector");
+  const reasons = [
+    ...degraded.map(({ why }) => why),
+    ...answer.notices,
+    ...(leftOut.includes("vector") ? [opened.reason] : []),
+  ];
+  const warning = reasons.filter((reason) => reason !== undefined).join(" ");
+  const { provider, fallback } = opened;
+  return {
+    results: answer.hits.map((hit) => resultOf(hit, collections.get(hit.collection), cited)),
+    provider: provider?.id ?? "none",
+    ...(provider === undefined ? {} : { model: provider.model }),
+    ...(fallback === undefined ? {} : { fallback }),
+    citations: memory.citations,
+    mode: answer.mode,
+    ...(leftOut.length === 0 ? {} : { degraded: [...new Set(leftOut)] }),
+    ...(warning === "" ? {} : { warning }),
+    ...(request.explain
+      ? {
+          debug: {
+            backend: "builtin" as const,
+            effectiveMode: answer.mode,
+            searchMs: Math.round(searchMs * 1000) / 1000,
+            hits: answer.hits.length,
+          },
+        }
+      : {}),
+  };
+}
+
+function resultOf(hit: Hit, collection: Collection | undefined, cited: boolean): MemoryResult {
+  const path = `${collection?.pathPrefix ?? ""}${hit.path}`;
+  const { startLine, endLine, score, vectorScore, textScore, importance, triggers, explain } = hit;
+  const citation = citationOf({ path, startLine, endLine });
+  return {
+    path,
+    startLine,
+    endLine,
+    score,
+    ...(vectorScore === undefined ? {} : { vectorScore }),
+    ...(textScore === undefined ? {} : { textScore }),
+    snippet: cited ? withSource(hit.snippet.text, citation) : hit.snippet.text,
+    source: collection?.source === "sessions" ? "sessions" : "memory",
+    ...(cited ? { citation } : {}),
+    ...(importance === undefined ? {} : { importance }),
+    ...(triggers === undefined ? {} : { triggers }),
+    ...(explain === undefined ? {} : { explain }),
+  };
+}

@@ -1,0 +1,184 @@
+import { messageOf } from "../errors.ts";
+import type { EmbeddingProvider } from "../embed/types.ts";
+import type { AgentHome } from "../home/agent-home.ts";
+import type { JsonValue } from "../home/json.ts";
+import { explainKeys } from "../home/resolve-keys.ts";
+import type { Collection } from "../home/types.ts";
+import { cachedVectorCount } from "../store/cache.ts";
+import { documentCounts, documentsOf } from "../store/documents.ts";
+import { servingIdentity } from "../store/identity.ts";
+import { indexSizes } from "../store/maintenance.ts";
+import { passageCounts } from "../store/passages.ts";
+import type { Index } from "../store/types.ts";
+import { loadVec } from "../store/vec-extension.ts";
+import { vectorDimensions } from "../store/vector-table.ts";
+import { missingVectorCounts } from "../store/vectors.ts";
+import { scanCollection } from "../sync/scan.ts";
+import type { SyncState } from "./engine.ts";
+import type { OpenedForSearch } from "./search.ts";
+
+/** What is indexed, by whom it is embedded, and what is wrong. */
+export type MemoryStatus = {
+  backend: "builtin" | "qmd";
+  files: number;
+  chunks: number;
+  /** Files changed that are not indexed yet; only looked at with `deep`, else what this process knows. */
+  dirty: boolean;
+  workspaceDir: string;
+  dbPath: string;
+  provider: string;
+  model?: string;
+  requestedProvider: string;
+  sources: string[];
+  extraPaths: string[];
+  sourceCounts: { source: string; files: number; chunks: number }[];
+  cache: { enabled: boolean; entries: number; maxEntries: number };
+  fts: { enabled: boolean; available: boolean };
+  fallback?: { from: string; reason: string };
+  vector: { enabled: boolean; available: boolean; engine: "vec0" | "packed"; dims?: number; missing: number };
+  batch: { enabled: boolean; wait: boolean; concurrency: number; pollIntervalMs: number; timeoutMs: number };
+  custom: { searchMode: "hybrid" | "keyword"; providerUnavailableReason?: string; indexIdentity?: object };
+  storage: { databaseBytes: number; walBytes: number };
+  embeddingProbe?: { ok: boolean; ms?: number; dims?: number; error?: string };
+  scan?: ScanStatus;
+  lastSyncError?: string;
+  /** With `deep`: what every key of the configuration resolved to, and where that came from. */
+  settings?: { key: string; value: JsonValue; origin: string }[];
+  issues: string[];
+  disabled?: true;
+};
+
+export type ScanStatus = {
+  sources: { source: string; totalFiles: number; issues: string[] }[];
+  totalFiles: number;
+  issues: string[];
+};
+
+export type StatusContext = {
+  agent: AgentHome;
+  index: Index;
+  opened: OpenedForSearch;
+  syncs: SyncState;
+  /** Scans the folders and asks the provider for a vector. */
+  deep: boolean;
+};
+
+const PROBE_MS = 10_000;
+
+/** The status of an agent's memory. Without `deep` it costs a few counts; nothing is read from the folders. */
+export async function memoryStatus(context: StatusContext): Promise<MemoryStatus> {
+  const { agent, index, opened, syncs } = context;
+  const { home, memory } = agent;
+  const { provider, reason, fallback } = opened;
+  const counts = sourceCounts(index, home.collections);
+  const scan = context.deep ? scanStatus(index, home.collections) : undefined;
+  const probe = context.deep && provider !== undefined ? await embeddingProbe(provider) : undefined;
+  const dims = vectorDimensions(index);
+  const identity = servingIdentity(index);
+  const { file, wal } = indexSizes(home.indexPath);
+  const { batch, cache } = home.embedding;
+  return {
+    backend: "builtin",
+    files: sum(counts.map(({ files }) => files)),
+    chunks: sum(counts.map(({ chunks }) => chunks)),
+    dirty: scan?.dirty ?? (syncs.error !== null || (syncs.endedAt === 0 && index.state !== "ready")),
+    workspaceDir: home.workspace ?? "",
+    dbPath: home.indexPath,
+    provider: provider?.id ?? "none",
+    ...(provider === undefined ? {} : { model: provider.model }),
+    requestedProvider: home.embedding.provider,
+    sources: memory.sessions.indexed ? ["memory", "sessions"] : ["memory"],
+    extraPaths: home.collections.filter(isExtra).map(({ root }) => root),
+    sourceCounts: counts,
+    cache: { enabled: cache.enabled, entries: cachedVectorCount(index), maxEntries: cache.maxEntries },
+    fts: { enabled: true, available: true },
+    ...(fallback === undefined ? {} : { fallback }),
+    vector: {
+      enabled: home.embedding.provider !== "none",
+      available: dims !== null,
+      engine: loadVec(index),
+      ...(dims === null ? {} : { dims }),
+      missing: identity === null ? 0 : missingVectorCounts(index, identity).passages,
+    },
+    batch: {
+      enabled: batch.enabled,
+      wait: batch.wait,
+      concurrency: batch.concurrency,
+      pollIntervalMs: batch.pollIntervalMs,
+      timeoutMs: batch.timeoutMinutes * 60_000,
+    },
+    custom: {
+      searchMode: provider === undefined ? "keyword" : "hybrid",
+      ...(provider === undefined && reason !== undefined
+        ? { providerUnavailableReason: reason.replace(/\s*\n\s*/g, " ") }
+        : {}),
+      ...(identity === null ? {} : { indexIdentity: identity }),
+    },
+    storage: { databaseBytes: file, walBytes: wal },
+    ...(probe === undefined ? {} : { embeddingProbe: probe }),
+    ...(scan === undefined ? {} : { scan: scan.status }),
+    ...(syncs.error === null ? {} : { lastSyncError: syncs.error }),
+    ...(context.deep ? { settings: explainKeys(agent.config, memory.agentId) } : {}),
+    issues: [
+      ...home.issues,
+      ...index.warnings,
+      ...(memory.disabledReason === undefined ? [] : [memory.disabledReason]),
+    ],
+    ...(memory.enabled ? {} : { disabled: true as const }),
+  };
+}
+
+/** Asks the provider for one vector, as a search would. */
+async function embeddingProbe(provider: EmbeddingProvider): Promise<MemoryStatus["embeddingProbe"]> {
+  const startedAt = performance.now();
+  try {
+    const vector = await provider.embedQuery("ping", AbortSignal.timeout(PROBE_MS));
+    return { ok: true, ms: Math.round(performance.now() - startedAt), dims: vector.length };
+  } catch (error) {
+    return { ok: false, error: messageOf(error) };
+  }
+}
+
+function sourceCounts(index: Index, collections: readonly Collection[]): MemoryStatus["sourceCounts"] {
+  const documents = new Map(documentCounts(index).map(({ collection, count }) => [collection, count]));
+  const passages = passageCounts(index);
+  const bySource = new Map<string, { source: string; files: number; chunks: number }>();
+  for (const { name, source } of collections) {
+    const row = bySource.get(source) ?? { source, files: 0, chunks: 0 };
+    row.files += documents.get(name) ?? 0;
+    row.chunks += passages.get(name) ?? 0;
+    bySource.set(source, row);
+  }
+  return [...bySource.values()];
+}
+
+/** Compares the folders with the index by size and time alone. */
+function scanStatus(index: Index, collections: readonly Collection[]): { status: ScanStatus; dirty: boolean } {
+  let dirty = false;
+  const sources = new Map<string, ScanStatus["sources"][number]>();
+  for (const collection of collections) {
+    const { files, skipped, rootProblem } = scanCollection(collection);
+    const known = new Map(documentsOf(index, collection.name).map((document) => [document.path, document]));
+    const isNew = files.some(({ path, size, mtimeMs }) => {
+      const document = known.get(path);
+      return document === undefined || document.size !== size || document.mtimeMs !== mtimeMs;
+    });
+    dirty ||= isNew || files.length !== known.size;
+    const row = sources.get(collection.source) ?? { source: collection.source, totalFiles: 0, issues: [] };
+    row.totalFiles += files.length;
+    if (rootProblem !== undefined) row.issues.push(`${collection.root}: ${rootProblem}`);
+    for (const { path, reason } of skipped) row.issues.push(`${path}: ${reason}`);
+    sources.set(collection.source, row);
+  }
+  const rows = [...sources.values()];
+  const issues = rows.flatMap((row) => row.issues);
+  return { status: { sources: rows, totalFiles: sum(rows.map(({ totalFiles }) => totalFiles)), issues }, dirty };
+}
+
+function isExtra(collection: Collection): boolean {
+  return collection.source === "memory" && collection.name !== "memory";
+}
+
+function sum(numbers: number[]): number {
+  return numbers.reduce((total, one) => total + one, 0);
+}

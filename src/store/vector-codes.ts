@@ -1,0 +1,391 @@
+import { readMeta, changeStamp } from "./meta.ts";
+import { cosine, descending, lengthOf } from "./ranking.ts";
+import { isPackedEmpty } from "./vector-packed.ts";
+import {
+  getVectorRows,
+  getVectors,
+  newestRows,
+  type PassageOfRow,
+  passagesOfRows,
+  rowGeneration,
+  rowsOfKeys,
+  vectorDimensions,
+  vectorPages,
+  vectorRowsSince,
+} from "./vector-table.ts";
+import type { Index, Scope, VectorCandidate, VectorCodes } from "./types.ts";
+
+/*
+ * A process that stays alive keeps one bit of each dimension of each vector: whether it lies above the mean of all. The
+ * number of bits in which two codes differ ranks 100,000 vectors in milliseconds; the best of them are ranked again by the
+ * query's own numbers against their bits, and the best of those are what the caller scores exactly.
+ */
+
+/** Candidates by differing bits for each that is asked for: the second ranking is sharper, and cheap. */
+const FIRST_PASS = 8;
+
+/** Vectors that the mean is taken from. */
+const SAMPLE = 1000;
+
+/** Differing bits are counted in bytes, which can take ten times three words before they overflow. */
+const WORDS_AT_ONCE = 30;
+
+/** Entries added between two looks at what else the process has to do. */
+const SLICE = 500;
+
+/** More changes than this, or a quarter of all, and the table is made anew: a scan reads a vector faster than a look-up. */
+const MUCH = 5000;
+
+/**
+ * Lets `nearestPassages` use codes of this index from now on: built at the first search, or by `warm` in slices of a few
+ * milliseconds, and brought up to date when the index has changed.
+ */
+export function keepVectorCodes(index: Index): VectorCodes {
+  let stamp = "";
+  let table: CodeTable | null = null;
+  let work: Generator<void> | null = null;
+  const begin = (): void => {
+    const now = changeStamp(index);
+    const dimensions = vectorDimensions(index);
+    if (dimensions === null || now === stamp) return;
+    table = currentTable(index, table, dimensions);
+    work = addEntries(index, table);
+    stamp = now;
+  };
+  const codes: VectorCodes = {
+    closest(query, scope, count) {
+      while (work?.next().done === false);
+      begin();
+      while (work?.next().done === false);
+      work = null;
+      return table === null || table.dimensions !== query.length ? [] : closest(index, table, query, scope, count);
+    },
+    async warm() {
+      begin();
+      while (work?.next().done === false) await new Promise((resolve) => setImmediate(resolve));
+      work = null;
+    },
+  };
+  index.codes = codes;
+  return codes;
+}
+
+/** One entry per passage that has a vector; arrays grow by doubling, `length` entries of them are in use. */
+type CodeTable = {
+  generation: string;
+  dimensions: number;
+  words: number;
+  mean: Float32Array;
+  length: number;
+  codes: Int32Array;
+  passageIds: Float64Array;
+  documentIds: Float64Array;
+  /** As `getVectorRows` takes them. */
+  rows: Float64Array;
+  collections: Uint16Array;
+  collectionNames: string[];
+  newest: { passage: number; packed: number; shadow: number };
+};
+
+/** What no row id tells: that all vectors were replaced, moved from one form to the other, or passages changed hands. */
+function generationOf(index: Index): string {
+  return JSON.stringify([
+    readMeta(index, "vectors.serving"),
+    readMeta(index, "collections.renamed"),
+    rowGeneration(index),
+    vectorDimensions(index),
+    isPackedEmpty(index, "memq_vectors"),
+  ]);
+}
+
+/** The table to go on with: the old one unless it is of another generation, or more changed than is worth adding. */
+function currentTable(index: Index, old: CodeTable | null, dimensions: number): CodeTable {
+  const generation = generationOf(index);
+  if (old?.generation === generation) {
+    const newest = newestRows(index);
+    const added = newest.packed - old.newest.packed + newest.shadow - old.newest.shadow;
+    const passages = newestPassage(index) - old.newest.passage;
+    if (added + passages <= Math.max(MUCH, old.length / 4)) return old;
+  }
+  return emptyTable(generation, dimensions, meanVector(index, dimensions));
+}
+
+function emptyTable(generation: string, dimensions: number, mean: Float32Array): CodeTable {
+  // A multiple of three, since bits are counted three words at a time; the rest stays 0.
+  const words = Math.ceil(dimensions / 96) * 3;
+  return {
+    generation,
+    dimensions,
+    words,
+    mean,
+    length: 0,
+    codes: new Int32Array(1024 * words),
+    passageIds: new Float64Array(1024),
+    documentIds: new Float64Array(1024),
+    rows: new Float64Array(1024),
+    collections: new Uint16Array(1024),
+    collectionNames: [],
+    newest: { passage: 0, packed: 0, shadow: 0 },
+  };
+}
+
+/** The mean of a sample of vectors, each brought to length 1. */
+function meanVector(index: Index, dimensions: number): Float32Array {
+  const keys = index.db
+    .query<{ key: string }, [number]>(
+      `SELECT vector_key AS key FROM memq_passages WHERE id % max(1, (SELECT max(id) FROM memq_passages) / ?1) = 0 LIMIT ?1`,
+    )
+    .all(SAMPLE)
+    .map((row) => row.key);
+  const mean = new Float32Array(dimensions);
+  const vectors = [...getVectors(index, keys).values()];
+  for (const vector of vectors) {
+    const scale = 1 / (lengthOf(vector) * vectors.length || 1);
+    for (let i = 0; i < dimensions; i++) mean[i]! += vector[i]! * scale;
+  }
+  return mean;
+}
+
+/**
+ * Adds what came since: vectors stored since for passages of any age, and passages written since whose vector was there
+ * before. Entries of passages that went are left for `closest` to find.
+ */
+function* addEntries(index: Index, table: CodeTable): Generator<void> {
+  const newest = { ...newestRows(index), passage: newestPassage(index) };
+  if (table.length === 0) {
+    for (const page of vectorPages(index)) {
+      addPage(index, table, new Map(page.map(({ row, vector }) => [row, vector])));
+      yield;
+    }
+  } else {
+    const rows = vectorRowsSince(index, table.newest);
+    for (let start = 0; start < rows.length; start += SLICE) {
+      addPage(index, table, getVectorRows(index, rows.slice(start, start + SLICE)));
+      yield;
+    }
+    yield* addPassages(index, table, new Set(rows));
+  }
+  table.newest = newest;
+}
+
+function addPage(index: Index, table: CodeTable, vectors: ReadonlyMap<number, Float32Array>): void {
+  for (const entry of passagesOfRows(index, [...vectors.keys()])) {
+    const vector = vectors.get(entry.row);
+    if (vector !== undefined) addEntry(table, entry, vector);
+  }
+}
+
+/** Adds passages written since whose vectors are older; vectors in `added` have brought theirs along. */
+function* addPassages(index: Index, table: CodeTable, added: ReadonlySet<number>): Generator<void> {
+  const keys = index.db
+    .query("SELECT DISTINCT vector_key FROM memq_passages WHERE id > ?")
+    .values(table.newest.passage)
+    .map((row) => String(row[0]));
+  for (let start = 0; start < keys.length; start += SLICE) {
+    const rows = rowsOfKeys(index, keys.slice(start, start + SLICE)).filter((row) => !added.has(row));
+    const vectors = getVectorRows(index, rows);
+    for (const entry of passagesOfRows(index, rows)) {
+      const vector = vectors.get(entry.row);
+      if (vector !== undefined && entry.passageId > table.newest.passage) addEntry(table, entry, vector);
+    }
+    yield;
+  }
+}
+
+function newestPassage(index: Index): number {
+  return index.db.query<{ id: number | null }, []>("SELECT max(id) AS id FROM memq_passages").get()?.id ?? 0;
+}
+
+function addEntry(table: CodeTable, entry: PassageOfRow, vector: Float32Array): void {
+  if (vector.length !== table.dimensions) return;
+  if (table.length === table.passageIds.length) grow(table);
+  const at = table.length++;
+  table.passageIds[at] = entry.passageId;
+  table.documentIds[at] = entry.documentId;
+  table.rows[at] = entry.row;
+  let collection = table.collectionNames.indexOf(entry.collection);
+  if (collection < 0) collection = table.collectionNames.push(entry.collection) - 1;
+  table.collections[at] = collection;
+  writeCode(vector, table.mean, table.codes, at * table.words);
+}
+
+function grow(table: CodeTable): void {
+  const capacity = table.passageIds.length * 2;
+  const larger = <T extends { set(from: T): void }>(fresh: T, from: T): T => {
+    fresh.set(from);
+    return fresh;
+  };
+  table.codes = larger(new Int32Array(capacity * table.words), table.codes);
+  table.passageIds = larger(new Float64Array(capacity), table.passageIds);
+  table.documentIds = larger(new Float64Array(capacity), table.documentIds);
+  table.rows = larger(new Float64Array(capacity), table.rows);
+  table.collections = larger(new Uint16Array(capacity), table.collections);
+}
+
+/** Sets a bit for each dimension in which the vector, brought to length 1, lies above the mean. */
+function writeCode(vector: Float32Array, mean: Float32Array, codes: Int32Array, offset: number): void {
+  const length = lengthOf(vector) || 1;
+  for (let i = 0; i < vector.length; i++) {
+    if (vector[i]! > mean[i]! * length) codes[offset + (i >> 5)]! |= 1 << (i & 31);
+  }
+}
+
+function closest(index: Index, table: CodeTable, query: Float32Array, scope: Scope, count: number): VectorCandidate[] {
+  for (;;) {
+    const entries = ranked(table, query, scope, count);
+    const found = scored(index, table, query, entries);
+    if (found.length >= entries.length * 0.9) return found;
+    const before = table.length;
+    removeGone(index, table);
+    if (table.length === before) return found;
+  }
+}
+
+/** Exact cosines of entries, without those whose passage or vector is gone. */
+function scored(index: Index, table: CodeTable, query: Float32Array, entries: readonly number[]): VectorCandidate[] {
+  const passages = index.db
+    .query<Omit<VectorCandidate, "cosine">, [string]>(
+      `SELECT p.id AS passageId, p.document_id AS documentId, p.vector_key AS vectorKey
+       FROM json_each(?) j CROSS JOIN memq_passages p ON p.id = j.value
+       CROSS JOIN documents d ON d.id = p.document_id WHERE d.active = 1`,
+    )
+    .all(JSON.stringify(entries.map((entry) => table.passageIds[entry]!)));
+  const rowOf = new Map<number, number>();
+  for (const entry of entries) {
+    const id = table.passageIds[entry]!;
+    rowOf.set(id, newerRow(table.rows[entry]!, rowOf.get(id)));
+  }
+  const vectors = getVectorRows(index, [...new Set(rowOf.values())]);
+  const found: VectorCandidate[] = [];
+  for (const passage of passages) {
+    const vector = vectors.get(rowOf.get(passage.passageId) ?? 0);
+    if (vector !== undefined) found.push({ ...passage, cosine: cosine(query, vector) });
+  }
+  return found;
+}
+
+/** Of two rows under one key the newer: a packed one (negative) stands before one of `vectors_vec`, then the higher row id. */
+function newerRow(a: number, b: number | undefined): number {
+  if (b === undefined) return a;
+  return a < 0 || b < 0 ? Math.min(a, b) : Math.max(a, b);
+}
+
+/** Drops entries of passages that are gone. */
+function removeGone(index: Index, table: CodeTable): void {
+  const ids = new Set(
+    index.db
+      .query("SELECT id FROM memq_passages")
+      .values()
+      .map((row) => Number(row[0])),
+  );
+  let kept = 0;
+  for (let at = 0; at < table.length; at++) {
+    if (!ids.delete(table.passageIds[at]!)) continue;
+    table.passageIds[kept] = table.passageIds[at]!;
+    table.documentIds[kept] = table.documentIds[at]!;
+    table.rows[kept] = table.rows[at]!;
+    table.collections[kept] = table.collections[at]!;
+    table.codes.copyWithin(kept * table.words, at * table.words, (at + 1) * table.words);
+    kept++;
+  }
+  table.codes.fill(0, kept * table.words, table.length * table.words);
+  table.length = kept;
+}
+
+/** Entries in scope by their codes, best first: by differing bits, then the best of those by the query's own numbers. */
+function ranked(table: CodeTable, query: Float32Array, scope: Scope, count: number): number[] {
+  const code = new Int32Array(table.words);
+  writeCode(query, table.mean, code, 0);
+  const distances = differingBits(table, code);
+  leaveOut(table, scope, distances);
+  const first = lowest(distances, table.length, count * FIRST_PASS);
+  const products = innerProducts(table, query, first);
+  const best: number[] = [];
+  for (const i of descending(products)) {
+    best.push(first[i]!);
+    if (best.length >= count) break;
+  }
+  return best;
+}
+
+/** Marks a distance as out of scope. */
+const OUTSIDE = 0xffff;
+
+function leaveOut(table: CodeTable, scope: Scope, distances: Uint16Array): void {
+  const inside = table.collectionNames.map((name) => scope.collections.includes(name));
+  const documents = scope.documentIds === undefined ? null : new Set(scope.documentIds);
+  if (documents === null && inside.every(Boolean)) return;
+  for (let at = 0; at < table.length; at++) {
+    if (!inside[table.collections[at]!] || documents?.has(table.documentIds[at]!) === false) distances[at] = OUTSIDE;
+  }
+}
+
+/**
+ * Bits in which each code differs from `code`. Three words at a time go through a full adder (a bit of weight one, one of
+ * weight two), which halves the counting.
+ */
+function differingBits(table: CodeTable, code: Int32Array): Uint16Array {
+  const { codes, words, length } = table;
+  const distances = new Uint16Array(length);
+  for (let start = 0; start < words; start += WORDS_AT_ONCE) {
+    const end = Math.min(start + WORDS_AT_ONCE, words);
+    for (let entry = 0; entry < length; entry++) {
+      let bytes = 0;
+      let at = entry * words + start;
+      for (let word = start; word < end; word += 3, at += 3) {
+        const a = codes[at]! ^ code[word]!;
+        const b = codes[at + 1]! ^ code[word + 1]!;
+        const c = codes[at + 2]! ^ code[word + 2]!;
+        const either = a ^ b;
+        let ones = either ^ c;
+        let twos = (a & b) | (either & c);
+        ones -= (ones >>> 1) & 0x55555555;
+        ones = (ones & 0x33333333) + ((ones >>> 2) & 0x33333333);
+        twos -= (twos >>> 1) & 0x55555555;
+        twos = (twos & 0x33333333) + ((twos >>> 2) & 0x33333333);
+        const nibbles = ones + (twos << 1);
+        bytes = (bytes + (nibbles & 0x0f0f0f0f) + ((nibbles >>> 4) & 0x0f0f0f0f)) | 0;
+      }
+      distances[entry]! += (bytes >>> 24) + ((bytes >>> 16) & 255) + ((bytes >>> 8) & 255) + (bytes & 255);
+    }
+  }
+  return distances;
+}
+
+/** Entries of the lowest distances, about `count` of them: all of the last distance that is needed are taken. */
+function lowest(distances: Uint16Array, length: number, count: number): number[] {
+  const tally = new Uint32Array(OUTSIDE + 1);
+  for (let at = 0; at < length; at++) tally[distances[at]!]!++;
+  let limit = 0;
+  for (let seen = tally[0]!; seen < count && limit < OUTSIDE - 1;) seen += tally[++limit]!;
+  const found: number[] = [];
+  for (let at = 0; at < length; at++) if (distances[at]! <= limit) found.push(at);
+  return found;
+}
+
+/**
+ * For each entry the sum over all dimensions of the query's distance from the mean, taken away where the entry's bit is not
+ * set. Sums for each possible byte are made first, so that an entry costs one addition for eight dimensions.
+ */
+function innerProducts(table: CodeTable, query: Float32Array, entries: readonly number[]): Float64Array {
+  const length = lengthOf(query) || 1;
+  const perEntry = table.words * 4;
+  const sums = new Float32Array(perEntry * 256);
+  for (let byte = 0; byte < perEntry; byte++) {
+    const at = byte * 256;
+    for (let bit = 0; bit < 8; bit++) {
+      const i = byte * 8 + bit;
+      const value = i < query.length ? query[i]! / length - table.mean[i]! : 0;
+      for (let low = 0, high = 1 << bit; low < high; low++) {
+        sums[at + high + low] = sums[at + low]! + value;
+        sums[at + low]! -= value;
+      }
+    }
+  }
+  const bytes = new Uint8Array(table.codes.buffer);
+  return Float64Array.from(entries, (entry) => {
+    let sum = 0;
+    for (let byte = 0, at = entry * perEntry; byte < perEntry; byte++, at++) sum += sums[byte * 256 + bytes[at]!]!;
+    return sum;
+  });
+}

@@ -1,0 +1,252 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { memq, memqCommand, childEnv } from "./program.ts";
+
+let root = "";
+let place: string[] = [];
+const file = (path: string, text: string | Uint8Array): void => writeFileSync(join(root, path), text);
+
+beforeAll(() => {
+  root = mkdtempSync(join(process.env["HOME"] ?? "/tmp", "cli-"));
+  mkdirSync(join(root, "ws/memory"), { recursive: true });
+  file("ws/MEMORY.md", "# Long-term\n\n- Zeb is Rod's manager.\n- Rod prefers TypeScript.\n");
+  file("ws/memory/2026-02-10.md", "# Network\nThe Omada router has VLAN 10 for the cameras.\n");
+  place = ["--workspace", join(root, "ws"), "--state-dir", join(root, "state")];
+});
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+
+describe("memq memory", () => {
+  test("search indexes first when nothing is indexed yet, and prints text or JSON", async () => {
+    const json = await memq(["memory", "search", "who is the manager?", "--json", ...place]);
+    const [first] = JSON.parse(json.stdout).results;
+    expect(first).toMatchObject({
+      path: "MEMORY.md",
+      startLine: 3,
+      endLine: 3,
+      source: "memory",
+      citation: "MEMORY.md#L3",
+    });
+    expect(first.snippet).toBe("- Zeb is Rod's manager.");
+    const text = await memq(["memory", "search", "--query", "who is the manager?", "--max-results", "1", ...place]);
+    expect(text).toEqual({
+      stdout: `${first.score.toFixed(3)} MEMORY.md:3-3\n- Zeb is Rod's manager.\n\n`,
+      stderr: "",
+      exitCode: 0,
+    });
+  });
+
+  test("nothing found is said, with exit code 0", async () => {
+    expect(await memq(["memory", "search", "hedgehog", ...place])).toEqual({
+      stdout: "No matches.\n",
+      stderr: "",
+      exitCode: 0,
+    });
+    expect(JSON.parse((await memq(["memory", "search", "hedgehog", "--json", ...place])).stdout)).toEqual({
+      results: [],
+    });
+  });
+
+  test("index counts, and the second time finds nothing new", async () => {
+    await memq(["memory", "index", "--force", "--json", ...place]);
+    const again = await memq(["memory", "index", "--json", ...place]);
+    expect(JSON.parse(again.stdout)).toMatchObject({ files: 2, added: 0, changed: 0, removed: 0, embedded: 0 });
+    expect(again.exitCode).toBe(0);
+    expect((await memq(["memory", "index", ...place])).stdout).toStartWith("Memory index updated (main): 2 files");
+  });
+
+  test("get prints a note, a part of it, and refuses what is outside", async () => {
+    expect((await memq(["memory", "get", "MEMORY.md", ...place])).stdout).toContain("Rod prefers TypeScript.\n");
+    expect(await memq(["memory", "get", "MEMORY.md", "--from", "3", "--lines", "1", ...place])).toEqual({
+      stdout: "- Zeb is Rod's manager.\n",
+      stderr: "More follows: --from 4\n",
+      exitCode: 0,
+    });
+    const outside = await memq(["memory", "get", "../../etc/passwd", "--json", ...place]);
+    expect(outside.exitCode).toBe(1);
+    expect(JSON.parse(outside.stdout)).toMatchObject({ text: "", disabled: true, code: "MEMORY_PATH_NOT_ALLOWED" });
+  });
+
+  test("status is one entry per agent", async () => {
+    const { stdout } = await memq(["memory", "status", "--json", "--deep", ...place]);
+    const [{ agentId, status }] = JSON.parse(stdout);
+    expect(agentId).toBe("main");
+    expect(status).toMatchObject({
+      backend: "builtin",
+      files: 2,
+      dirty: false,
+      provider: "none",
+      scan: { totalFiles: 2 },
+    });
+    expect(status.settings.find(({ key }: { key: string }) => key === "query.maxResults")).toMatchObject({ value: 6 });
+    expect((await memq(["memory", "status", ...place])).stdout).toContain("Indexed: 2 files");
+  });
+});
+
+describe("bad input is one sentence and a hint, exit 1, or 2 for a wrong call", () => {
+  const broken = (): string => join(root, "broken.json5");
+  test.each<[string, () => string[], RegExp, number]>([
+    [
+      "an unknown option",
+      () => ["memory", "search", "x", "--jsn"],
+      /^unknown option '--jsn'\nDid you mean '--json'\?/,
+      2,
+    ],
+    ["no query", () => ["memory", "search", ...place], /^Missing search query\./, 2],
+    [
+      "a number out of range",
+      () => ["memory", "search", "x", "--max-results", "0", ...place],
+      /^--max-results takes a whole number/,
+      2,
+    ],
+    [
+      "a word that is no corpus",
+      () => ["memory", "search", "x", "--corpus", "web", ...place],
+      /^--corpus takes memory, sessions, all/,
+      2,
+    ],
+    [
+      "a date that is none",
+      () => ["memory", "search", "x", "--since", "soon", ...place],
+      /^since: "soon" is neither/,
+      2,
+    ],
+    [
+      "broken JSON5",
+      () => ["memory", "search", "x", "--config", broken(), ...place],
+      /broken\.json5 is not valid JSON5 at line 2, column \d+/,
+      1,
+    ],
+    [
+      "a missing configuration",
+      () => ["memory", "status", "--config", join(root, "none.json"), ...place],
+      /^There is no configuration file/,
+      1,
+    ],
+    [
+      "a missing workspace",
+      () => ["memory", "index", "--workspace", join(root, "nowhere")],
+      /^The workspace .*nowhere of agent "main" does not exist/,
+      1,
+    ],
+    [
+      "an unknown agent",
+      () => ["memory", "index", "--agent", "x", "--config", join(root, "agents.json")],
+      /^There is no agent "x"/,
+      1,
+    ],
+    ["a wrong type", () => ["memory", "search", "x", "--config", join(root, "type.json"), ...place], /maxResults/, 1],
+  ])("%s", async (_name, args, sentence, code) => {
+    file("broken.json5", "{\n  agents: [,],\n");
+    file("agents.json", `{"agents": {"list": [{"id": "a", "workspace": "${join(root, "ws")}"}]}}`);
+    file("type.json", '{"memory": {"search": {"query": {"maxResults": "many"}}}}');
+    const { stdout, stderr, exitCode } = await memq(args());
+    expect(stderr).toMatch(sentence);
+    expect(stderr).not.toMatch(/^\s+at /m);
+    expect([stdout, exitCode]).toEqual(["", code]);
+  });
+
+  test("a model file that is no GGUF costs the meaning and not the search", async () => {
+    file("fake.gguf", "not a model");
+    file(
+      "local.json",
+      `{"memory": {"search": {"provider": "local", "local": {"modelPath": "${join(root, "fake.gguf")}"}}}}`,
+    );
+    const index = await memq(["memory", "index", "--config", join(root, "local.json"), ...place]);
+    expect(index.stderr).toContain("fake.gguf");
+    const { stdout, stderr } = await memq([
+      "memory",
+      "search",
+      "cameras",
+      "--json",
+      "--config",
+      join(root, "local.json"),
+      ...place,
+    ]);
+    expect(JSON.parse(stdout)).toMatchObject({ results: [{ path: "memory/2026-02-10.md" }], degraded: ["vector"] });
+    expect(stderr).not.toMatch(/^\s+at /m);
+  });
+
+  test("a named provider that refuses makes search fail, in words", async () => {
+    const config = {
+      memory: { search: { provider: "openai", remote: { baseUrl: "http://127.0.0.1:9/v1", apiKey: "k" } } },
+    };
+    file("refused.json", JSON.stringify(config));
+    const indexed = await memq(["memory", "index", "--config", join(root, "refused.json"), ...place]);
+    expect(indexed.exitCode).toBe(1);
+    expect(indexed.stdout).toContain("2 files");
+    expect(indexed.stderr).not.toMatch(/^\s+at /m);
+  });
+
+  test.skipIf(process.getuid?.() === 0)("an unreadable note is skipped, counted and named", async () => {
+    file("ws/memory/locked.md", "locked");
+    chmodSync(join(root, "ws/memory/locked.md"), 0);
+    const { stderr, exitCode } = await memq(["memory", "index", ...place]);
+    expect(stderr).toMatch(/Skipped .*locked\.md: .*\n1 skipped\./);
+    expect(exitCode).toBe(0);
+  });
+
+  test("a note that is no text is skipped, counted and named", async () => {
+    file("ws/memory/binary.md", new Uint8Array([1, 0, 2, 0, 0, 7]));
+    const { stderr, stdout, exitCode } = await memq(["memory", "index", ...place]);
+    expect(stderr).toMatch(/Skipped .*binary\.md: .*\n1 skipped\./);
+    expect(stdout).toContain("2 files");
+    expect(exitCode).toBe(0);
+    rmSync(join(root, "ws/memory/binary.md"));
+  });
+});
+
+describe("the program", () => {
+  test("without arguments prints help and fails; --help succeeds; --version is one line", async () => {
+    const bare = await memq([]);
+    expect([bare.exitCode, bare.stderr]).toEqual([1, ""]);
+    expect(await memq(["--help"])).toEqual({ ...bare, exitCode: 0 });
+    expect((await memq(["--version"])).stdout).toMatch(/^memq \d+\.\d+\.\d+\n$/);
+    expect((await memq(["memory", "--version"])).stdout).toMatch(/^memq /);
+  });
+
+  test("help of a command lists its options", async () => {
+    const { stdout } = await memq(["memory", "search", "--help"]);
+    expect(stdout).toContain("Usage: memq memory search [QUERY...] [options]");
+    for (const option of ["--max-results N", "--tag TAG", "-h, --help"]) expect(stdout).toContain(option);
+    expect(stdout).not.toContain("--lines");
+  });
+
+  test("a reader that goes away ends it quietly", async () => {
+    const words = memqCommand("man").map((word) => `'${word}'`);
+    const child = Bun.spawn(["sh", "-c", `{ ${words.join(" ")}; echo "code $?" >&2; } | head -c 1`], {
+      env: childEnv(),
+      stdout: "pipe",
+      stderr: "pipe",
+    });
+    expect(await new Response(child.stderr).text()).toBe("code 0\n");
+  });
+
+  test("colours only on a terminal", async () => {
+    expect((await memq(["memory", "search", "cameras", ...place])).stdout).not.toContain("\u001B");
+  });
+
+  test.each(["bash", "zsh", "fish"])("completions for %s name commands, options and choices", async (shell) => {
+    const { stdout } = await memq(["completions", shell]);
+    for (const word of ["memory", "status", "max-results", "sessions"]) expect(stdout).toContain(word);
+  });
+
+  test("bash completes commands, options and choices", async () => {
+    const { stdout } = await memq(["completions", "bash"]);
+    const complete = async (...words: string[]): Promise<string> => {
+      const script = `${stdout}\nCOMP_WORDS=(${words.map((word) => `'${word}'`).join(" ")}); COMP_CWORD=${words.length - 1}; _memq; echo "\${COMPREPLY[*]}"`;
+      const child = Bun.spawn(["bash", "-c", script], { env: childEnv(), stdout: "pipe" });
+      return (await new Response(child.stdout).text()).trim();
+    };
+    expect(await complete("memq", "mem")).toBe("memory");
+    expect(await complete("memq", "memory", "se")).toBe("search");
+    expect(await complete("memq", "memory", "search", "query", "--max")).toBe("--max-results");
+    expect(await complete("memq", "memory", "search", "--corpus", "s")).toBe("sessions");
+  });
+
+  test("the manual page holds every command", async () => {
+    const { stdout } = await memq(["man"]);
+    expect(stdout).toStartWith(".TH MEMQ 1");
+    for (const command of ["memory search", "memory status", "rpc"]) expect(stdout).toContain(`.SS memq ${command}`);
+  });
+});

@@ -1,0 +1,180 @@
+// An agent's memory as a gateway sees it: recall, context, append, flush, transcripts, watching.
+import { afterEach, describe, expect, test } from "bun:test";
+import { appendFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { type Client, makeHome, startRpc } from "./client.ts";
+
+const clients: Client[] = [];
+const homes: { workspace: string; stateDir: string }[] = [];
+afterEach(async () => {
+  await Promise.all(clients.splice(0).map((client) => client.end()));
+  for (const { workspace, stateDir } of homes.splice(0)) {
+    rmSync(workspace, { recursive: true, force: true });
+    rmSync(stateDir, { recursive: true, force: true });
+  }
+});
+
+async function open(
+  notes: Record<string, string>,
+  options: { config?: object; watch?: boolean; prepare?: (home: { workspace: string; stateDir: string }) => void } = {},
+): Promise<{ client: Client; home: { workspace: string; stateDir: string } }> {
+  const home = makeHome(notes);
+  homes.push(home);
+  options.prepare?.(home);
+  const client = startRpc();
+  clients.push(client);
+  const { config, watch = false } = options;
+  await client.call("initialize", { ...home, watch, ...(config === undefined ? {} : { config }) });
+  await client.call("memory.index");
+  return { client, home };
+}
+
+/** Waits for a sync that added, changed or removed so many files. */
+async function change(client: Client, kind: "added" | "changed" | "removed", count: number): Promise<void> {
+  for (;;) {
+    const { method, params } = await client.unasked();
+    if (method === "memory.changed" && params[kind] === count) return;
+  }
+}
+
+const turn = (role: "user" | "assistant", content: string, at = "2026-03-01T10:00:00.000Z"): string =>
+  `${JSON.stringify({ type: "message", timestamp: at, message: { role, content } })}\n`;
+
+describe("recall and context", () => {
+  const notes = {
+    "MEMORY.md": "# Long-term\n- Keep the gateway on loopback. <!-- trigger: gateway setup -->\n- Likes tea.\n",
+    "memory/2026-01-01.md": "- A daily entry. <!-- trigger: gateway setup -->\n",
+  };
+  test("only trusted entries are recalled, and never outside the main private session", async () => {
+    const { client } = await open(notes);
+    const answer = await client.call("memory.recall", { message: "please check the gateway setup" });
+    expect(answer.entries).toMatchObject([
+      { path: "MEMORY.md", startLine: 2, text: "- Keep the gateway on loopback." },
+    ]);
+    expect(answer.context).toBe("- Keep the gateway on loopback. (Source: MEMORY.md#L2)");
+    const group = { message: "please check the gateway setup", sessionKey: "agent:main:discord:group:7" };
+    expect(await client.call("memory.recall", group)).toEqual({ entries: [], context: "" });
+    const paths = async (params: object): Promise<string[]> =>
+      (await client.call("memory.context", params)).files.map((file: { path: string }) => file.path);
+    expect(await paths({})).toEqual(["MEMORY.md"]);
+    expect(await paths({ sessionKey: "agent:main:discord:group:7" })).toEqual([]);
+  });
+
+  test("what is appended is found", async () => {
+    const { client, home } = await open(notes);
+    const appended = await client.call("memory.append", { text: "- The heron nests by the pond.", date: "2026-02-03" });
+    expect(appended).toEqual({ path: "memory/2026-02-03.md", startLine: 3, endLine: 3 });
+    await client.call("memory.index");
+    const { results } = await client.call("memory.search", { query: "where does the heron nest?" });
+    expect(results[0].path).toBe("memory/2026-02-03.md");
+    expect(readFileSync(join(home.workspace, "memory/2026-02-03.md"), "utf8")).toBe(
+      "# 2026-02-03\n\n- The heron nests by the pond.\n",
+    );
+    const refused = await client.request("memory.append", { text: "x", date: "2026-02-30" });
+    expect(refused.error).toMatchObject({ code: -32602 });
+    expect(refused.error.message).toContain("date");
+  });
+});
+
+describe("flush", () => {
+  const question = { sessionKey: "agent:main:main", contextTokens: 190_000, contextWindow: 200_000 };
+  test("is due once per compaction cycle, by our record or the gateway's", async () => {
+    const { client } = await open(
+      { "MEMORY.md": "x" },
+      {
+        prepare: ({ stateDir }) => {
+          const folder = join(stateDir, "agents/main/sessions");
+          mkdirSync(folder, { recursive: true });
+          const entry = { sessionId: "a", compactionCount: 3, memoryFlushCompactionCount: 3 };
+          writeFileSync(join(folder, "sessions.json"), JSON.stringify({ "agent:main:main": entry }));
+        },
+      },
+    );
+    const due = await client.call("memory.flush", { ...question, compactionCount: 1 });
+    expect(due).toMatchObject({ due: true, reason: "due" });
+    expect(due.prompt).toContain("NO_REPLY");
+    await client.call("memory.flushed", { sessionKey: "agent:main:main", compactionCount: 1 });
+    const reason = async (compactionCount: number): Promise<string> =>
+      (await client.call("memory.flush", { ...question, compactionCount })).reason;
+    expect(await reason(1)).toBe("already-flushed");
+    expect(await reason(2)).toBe("due");
+    expect(await reason(3)).toBe("already-flushed");
+  });
+});
+
+describe("transcripts", () => {
+  const config = {
+    agents: {
+      defaults: {
+        memorySearch: {
+          experimental: { sessionMemory: true },
+          sources: ["memory", "sessions"],
+          sync: { sessions: { deltaBytes: 400, deltaMessages: 100 } },
+        },
+      },
+    },
+    tools: { sessions: { visibility: "tree" } },
+  };
+  const prepare = ({ stateDir }: { stateDir: string }): void => {
+    const folder = join(stateDir, "agents/main/sessions");
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, "aaa.jsonl"), `{"type":"session"}\n${turn("user", "The walrus sleeps on the ice.")}`);
+    writeFileSync(join(folder, "bbb.jsonl"), turn("assistant", "The walrus key is sk-abcdefghijklmnop1234."));
+    writeFileSync(join(folder, "bbb.trajectory.jsonl"), turn("user", "walrus noise"));
+    writeFileSync(
+      join(folder, "sessions.json"),
+      JSON.stringify({ "agent:main:main": { sessionId: "aaa" }, "agent:main:discord:direct:u": { sessionId: "bbb" } }),
+    );
+  };
+
+  test("are found with their lines, by those who may see them, and never with a secret", async () => {
+    const { client } = await open({ "MEMORY.md": "# Nothing here" }, { config, prepare });
+    const found = async (sessionKey?: string): Promise<{ path: string; startLine: number; snippet: string }[]> =>
+      (await client.call("memory.search", { query: "walrus", corpus: "sessions", sessionKey })).results;
+    expect(await found("agent:main:main")).toMatchObject([{ path: "sessions/main/aaa.jsonl", startLine: 2 }]);
+    const [other] = await found("agent:main:discord:direct:u");
+    expect(other?.path).toBe("sessions/main/bbb.jsonl");
+    expect(other?.snippet).not.toContain("abcdefghijklmnop");
+    expect(await found()).toEqual([]);
+    const read = await client.call("memory.get", { path: "sessions/main/aaa.jsonl" });
+    expect(read).toMatchObject({ text: "", disabled: true });
+  });
+
+  test("that grow past the threshold are found", async () => {
+    const { client, home } = await open({ "MEMORY.md": "# Nothing here" }, { config, prepare, watch: true });
+    const file = join(home.stateDir, "agents/main/sessions/aaa.jsonl");
+    appendFileSync(file, turn("user", `The narwhal arrived. ${"More words follow. ".repeat(30)}`));
+    client.notify("session.updated", { sessionKey: "agent:main:main", sessionFile: file });
+    await change(client, "changed", 1);
+    const { results } = await client.call("memory.search", {
+      query: "narwhal",
+      corpus: "sessions",
+      sessionKey: "agent:main:main",
+    });
+    expect(results[0]).toMatchObject({ path: "sessions/main/aaa.jsonl", startLine: 2, endLine: 3 });
+  });
+
+  test("of another agent are denied without tools.agentToAgent", async () => {
+    const { client } = await open({ "MEMORY.md": "secret plans" }, { config, prepare });
+    const answer = await client.call("memory.search", { query: "plans", sessionKey: "agent:other:main" });
+    expect(answer).toMatchObject({ results: [], denied: true });
+    expect(answer.reason).toContain("tools.agentToAgent");
+  });
+});
+
+describe("a living process", () => {
+  test("finds a note that another process wrote, and answers 20 sessions at once", async () => {
+    const { client, home } = await open({ "MEMORY.md": "# Start", "memory/a.md": "alpha" }, { watch: true });
+    const started = performance.now();
+    const writer = Bun.spawn(["sh", "-c", 'printf "the osprey returned\\n" > memory/new.md'], { cwd: home.workspace });
+    expect(await writer.exited).toBe(0);
+    await change(client, "added", 1);
+    expect(performance.now() - started).toBeLessThan(3000);
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, n) =>
+        client.call("memory.search", { query: "osprey", sessionKey: `agent:main:discord:direct:${n}` }),
+      ),
+    );
+    for (const { results } of answers) expect(results[0].path).toBe("memory/new.md");
+  });
+});

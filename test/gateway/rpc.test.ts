@@ -1,0 +1,336 @@
+import { afterAll, describe, expect, test } from "bun:test";
+import { rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Framing } from "../../src/gateway/framing.ts";
+import type { Client } from "./client.ts";
+import { makeHome, startRpc } from "./client.ts";
+
+const NOTES = {
+  "MEMORY.md": "# Long-term\n\n- Rod prefers TypeScript. <!-- importance: 8 -->\n- Zeb is Rod's manager.\n",
+  "memory/2026-02-10.md": "# Network\nThe Omada router has VLAN 10 for the cameras.\n",
+  "memory/long.md": Array.from({ length: 900 }, (_, at) => `Line ${at + 1} of a long list.`).join("\n"),
+};
+
+const running: Client[] = [];
+function start(options?: Parameters<typeof startRpc>[0]): Client {
+  const client = startRpc(options);
+  running.push(client);
+  return client;
+}
+afterAll(() => Promise.all(running.map((client) => client.end())));
+
+async function open(notes: Record<string, string> = NOTES, options?: Parameters<typeof startRpc>[0]) {
+  const home = makeHome(notes);
+  const client = start(options);
+  const hello = await client.call("initialize", { ...home, watch: false });
+  return { client, home, hello };
+}
+
+describe.each(["lines", "headers"] as Framing[])("a session framed by %s", (framing) => {
+  test("initialises, searches, reads, and ends with its input", async () => {
+    const { client, hello } = await open(NOTES, { framing });
+    expect(hello).toMatchObject({ protocolVersion: 1, serverInfo: { name: "memq" }, status: { backend: "builtin" } });
+    const found = await client.call("memory.search", { query: "which vlan do the cameras use?" });
+    expect(Object.keys(found).slice(0, 3)).toEqual(["results", "provider", "citations"]);
+    expect(found).toMatchObject({ provider: "none", citations: "auto", mode: "keyword" });
+    expect(found.results[0]).toMatchObject({
+      path: "memory/2026-02-10.md",
+      startLine: 1,
+      source: "memory",
+      citation: "memory/2026-02-10.md#L1-L3",
+    });
+    expect(found.results[0].snippet).toEndWith("\n\nSource: memory/2026-02-10.md#L1-L3");
+    expect(await client.call("memory.get", { path: "memory/2026-02-10.md", from: 2, lines: 1 })).toEqual({
+      path: "memory/2026-02-10.md",
+      text: "The Omada router has VLAN 10 for the cameras.",
+      from: 2,
+      lines: 1,
+    });
+    expect(await client.call("ping")).toEqual({});
+    const { exitCode, ms } = await client.end();
+    expect(exitCode).toBe(0);
+    expect(ms).toBeLessThan(1000);
+  });
+});
+
+describe("searching", () => {
+  test("in a group no path is shown, and the footer is left out", async () => {
+    const { client } = await open();
+    const found = await client.call("memory.search", { query: "omada", sessionKey: "agent:main:discord:group:1" });
+    expect(found.results[0].citation).toBeUndefined();
+    expect(found.results[0].snippet).not.toContain("Source:");
+  });
+
+  test("an empty query answers nothing", async () => {
+    const { client } = await open();
+    expect((await client.call("memory.search", { query: "  " })).results).toEqual([]);
+  });
+
+  test("the first search waits for the first sync, and explains when asked", async () => {
+    const home = makeHome(NOTES);
+    const client = start();
+    const hello = client.call("initialize", { ...home, watch: false });
+    const found = await client.call("memory.search", { query: "manager", explain: true });
+    expect(found.results[0]).toMatchObject({ path: "MEMORY.md", startLine: 4 });
+    expect(found.results[0].explain.bm25).toBeGreaterThan(0);
+    expect(found.debug.hits).toBe(1);
+    await hello;
+  });
+
+  test("sessions that are not indexed are unavailable, with the setting to change", async () => {
+    const { client } = await open();
+    expect(await client.call("memory.search", { query: "x", corpus: "sessions" })).toMatchObject({
+      results: [],
+      disabled: true,
+      unavailable: true,
+      warning: "Session transcript search is unavailable for this agent.",
+      action: expect.stringContaining("experimental.sessionMemory"),
+    });
+  });
+
+  test("memory that is switched off says so", async () => {
+    const client = start();
+    const config = { agents: { defaults: { memorySearch: { enabled: false } } } };
+    await client.call("initialize", { ...makeHome(NOTES), config });
+    expect(await client.call("memory.search", { query: "x" })).toMatchObject({
+      results: [],
+      disabled: true,
+      unavailable: true,
+    });
+  });
+
+  test("a named provider without a key makes search unavailable", async () => {
+    const client = start();
+    const config = { agents: { defaults: { memorySearch: { provider: "openai" } } } };
+    await client.call("initialize", { ...makeHome(NOTES), config, watch: false });
+    expect(await client.call("memory.search", { query: "omada" })).toMatchObject({
+      results: [],
+      unavailable: true,
+      error: expect.stringContaining('No API key found for provider "openai"'),
+      warning: "Memory search is unavailable due to an embedding/provider error.",
+    });
+  });
+
+  test("scope denies with a reason", async () => {
+    const client = start();
+    const config = {
+      memory: { qmd: { scope: { default: "allow", rules: [{ action: "deny", match: { chatType: "group" } }] } } },
+    };
+    await client.call("initialize", { ...makeHome(NOTES), config, watch: false });
+    const denied = await client.call("memory.search", { query: "omada", chatType: "group" });
+    expect(denied).toEqual({ results: [], denied: true, reason: expect.stringContaining("group") });
+    expect((await client.call("memory.search", { query: "omada" })).results).toHaveLength(1);
+  });
+
+  test("a note edited since the last sync is found as it is now", async () => {
+    const { client, home } = await open();
+    await client.call("memory.index");
+    writeFileSync(
+      join(home.workspace, "memory/2026-02-10.md"),
+      "# Network\nThe Omada router has VLAN 44 for the cameras.\n",
+    );
+    const found = await client.call("memory.search", { query: "omada router vlan" });
+    expect(found.results[0].snippet).toContain("VLAN 44");
+    rmSync(join(home.workspace, "memory/2026-02-10.md"));
+    expect((await client.call("memory.search", { query: "omada router vlan" })).results).toEqual([]);
+  });
+});
+
+describe("reading notes", () => {
+  test("a long note comes in windows that can be followed to its end", async () => {
+    const { client } = await open();
+    const lines: string[] = [];
+    let from: number | undefined = 1;
+    for (let round = 0; from !== undefined && round < 10; round++) {
+      const part = await client.call("memory.get", { path: "memory/long.md", ...(from === 1 ? {} : { from }) });
+      expect(part.text.length).toBeLessThanOrEqual(12_000);
+      expect(part).toMatchObject({ from, ...(part.nextFrom === undefined ? {} : { truncated: true }) });
+      lines.push(...part.text.split("\n"));
+      from = part.nextFrom;
+    }
+    expect(lines.join("\n")).toBe(NOTES["memory/long.md"]);
+  });
+});
+
+describe("indexing", () => {
+  test("reports progress and counts, and the second time nothing", async () => {
+    const { client } = await open();
+    const first = await client.call("memory.index", { force: true });
+    expect(first).toMatchObject({ files: 3, embedded: 0, removed: 0 });
+    const progress = client.messages.filter(({ method }) => method === "memory.progress").map(({ params }) => params);
+    expect(progress.length).toBeGreaterThan(0);
+    expect(progress[0]).toEqual({ phase: expect.any(String), done: expect.any(Number), total: expect.any(Number) });
+    expect(await client.call("memory.index")).toMatchObject({
+      files: 3,
+      added: 0,
+      changed: 0,
+      removed: 0,
+      embedded: 0,
+    });
+  });
+
+  test("one process serves several agents", async () => {
+    const [one, two] = [
+      makeHome({ "memory/a.md": "Alpha likes figs." }),
+      makeHome({ "memory/b.md": "Beta likes dates." }),
+    ];
+    const config = {
+      agents: {
+        list: [
+          { id: "one", default: true, workspace: one.workspace },
+          { id: "two", workspace: two.workspace },
+        ],
+      },
+    };
+    const client = start();
+    await client.call("initialize", { stateDir: one.stateDir, config, watch: false });
+    const paths = async (agentId?: string): Promise<string[]> => {
+      const { results } = await client.call("memory.search", {
+        query: "who likes what",
+        ...(agentId ? { agentId } : {}),
+      });
+      return results.map(({ path }: { path: string }) => path);
+    };
+    expect(await Promise.all([paths(), paths("one"), paths("TWO")])).toEqual([
+      ["memory/a.md"],
+      ["memory/a.md"],
+      ["memory/b.md"],
+    ]);
+    expect(await client.request("memory.search", { query: "x", agentId: "three" })).toMatchObject({
+      error: { code: -32001, data: { code: "AGENT_UNKNOWN", hint: "Configured agents: one, two." } },
+    });
+  });
+});
+
+describe("wrong calls", () => {
+  test.each([
+    ["memory.search", {}, -32602, "parameter 'query' is missing"],
+    ["memory.search", { query: 5 }, -32602, "parameter 'query' must be a string"],
+    [
+      "memory.search",
+      { query: "x", maxResults: 0 },
+      -32602,
+      "parameter 'maxResults' must be a whole number from 1 to 200",
+    ],
+    [
+      "memory.search",
+      { query: "x", maxResults: 201 },
+      -32602,
+      "parameter 'maxResults' must be a whole number from 1 to 200",
+    ],
+    [
+      "memory.search",
+      { query: "x", maxResults: 2.5 },
+      -32602,
+      "parameter 'maxResults' must be a whole number from 1 to 200",
+    ],
+    ["memory.search", { query: "x", minScore: 2 }, -32602, "parameter 'minScore' must be a number from 0 to 1"],
+    [
+      "memory.search",
+      { query: "x", corpus: "web" },
+      -32602,
+      "parameter 'corpus' must be one of: memory, sessions, all",
+    ],
+    ["memory.search", { query: "x", tags: ["a", 1] }, -32602, "parameter 'tags.1' must be a string"],
+    ["memory.search", { query: "x", limit: 3 }, -32602, "unknown parameter 'limit'"],
+    ["memory.search", { query: "x", since: "yesterdayish" }, -32602, 'since: "yesterdayish" is neither a date'],
+    ["memory.get", { path: "MEMORY.md", from: 0 }, -32602, "parameter 'from' must be a whole number of at least 1"],
+    ["memory.get", { path: "MEMORY.md", lines: -1 }, -32602, "parameter 'lines' must be a whole number of at least 1"],
+    ["memory.serach", {}, -32601, "unknown method 'memory.serach'"],
+    ["constructor", {}, -32601, "unknown method 'constructor'"],
+    ["initialize", {}, -32600, "the session is initialized already"],
+  ])("%s %j", async (method, params, code, message) => {
+    shared ??= await open();
+    const { error } = await shared.client.request(method, params);
+    expect(error.code).toBe(code);
+    expect(error.message).toContain(message);
+  });
+  let shared: Awaited<ReturnType<typeof open>> | undefined;
+
+  test("before initialize only ping and shutdown are served, and a failed initialize may be repeated", async () => {
+    const client = start();
+    expect(await client.call("ping")).toEqual({});
+    expect(await client.request("memory.search", { query: "x" })).toMatchObject({ error: { code: -32002 } });
+    const failed = await client.request("initialize", { workspace: "/nowhere/at/all", stateDir: "/tmp/none" });
+    expect(failed.error).toMatchObject({ code: -32001, data: { code: "WORKSPACE_MISSING" } });
+    expect(await client.request("memory.status")).toMatchObject({ error: { code: -32002 } });
+    expect(await client.call("initialize", { ...makeHome(NOTES), watch: false })).toMatchObject({ protocolVersion: 1 });
+  });
+
+  test("what is no message is answered with its error, and the session goes on", async () => {
+    const client = start();
+    for (const [text, code] of [
+      ["{oops", -32700],
+      ["[]", -32600],
+      ["7", -32600],
+    ] as const) {
+      client.raw(`${text}\n`);
+      expect(await client.unasked()).toMatchObject({ id: null, error: { code } });
+    }
+    client.raw(new Uint8Array([0x22, 0xff, 0x22, 0x0a]));
+    expect(await client.unasked()).toMatchObject({ id: null, error: { code: -32700 } });
+    client.notify("no/such/notification", {});
+    expect(await client.call("ping")).toEqual({});
+  });
+});
+
+describe("concurrency", () => {
+  /** An embedding server that never answers until it is told to. */
+  function slowServer() {
+    const gate = Promise.withResolvers<void>();
+    const asked = Promise.withResolvers<void>();
+    const server = Bun.serve({
+      port: 0,
+      async fetch(request) {
+        const { input } = (await request.json()) as { input: string[] };
+        asked.resolve();
+        await gate.promise;
+        return Response.json({ data: input.map((_, index) => ({ index, embedding: [1, 0, 0] })) });
+      },
+    });
+    return { server, asked: asked.promise, release: () => gate.resolve() };
+  }
+
+  function slowConfig(url: URL): object {
+    const remote = { baseUrl: `${url.origin}/v1`, apiKey: "k" };
+    return { agents: { defaults: { memorySearch: { provider: "openai-compatible", model: "m", remote } } } };
+  }
+
+  test("a search whose provider is slow delays no ping, ends at its deadline, and says what it left out", async () => {
+    const { server, asked, release } = slowServer();
+    const client = start();
+    await client.call("initialize", { ...makeHome(NOTES), config: slowConfig(server.url), watch: false });
+    await asked;
+    const search = client.request("memory.search", { query: "omada router", deadlineMs: 700 });
+    for (let round = 0; round < 5; round++) await client.call("ping");
+    expect(client.messages.at(-1)).toMatchObject({ result: {} });
+    const { result } = await search;
+    expect(result.degraded).toEqual(["vector"]);
+    expect(result.results[0].path).toBe("memory/2026-02-10.md");
+    release();
+    await server.stop(true);
+  });
+
+  test("a cancelled request is answered with -32800, and the end of input cancels what runs", async () => {
+    const { server, asked, release } = slowServer();
+    const client = start();
+    await client.call("initialize", { ...makeHome(NOTES), config: slowConfig(server.url), watch: false });
+    await asked;
+    const cancelled = client.request("memory.index", {}, "c1");
+    client.notify("$/cancelRequest", { id: "c1" });
+    expect(await cancelled).toMatchObject({ id: "c1", error: { code: -32800 } });
+    const open = client.request("memory.index", {}, "open");
+    const { exitCode, ms } = await client.end();
+    expect(await open).toMatchObject({ id: "open", error: { code: -32800 } });
+    expect(exitCode).toBe(0);
+    expect(ms).toBeLessThan(1100);
+    release();
+    await server.stop(true);
+  });
+
+  test("shutdown answers, and the process ends", async () => {
+    const client = start();
+    expect(await client.call("shutdown")).toEqual({});
+    expect(await client.exited).toBe(0);
+  });
+});

@@ -1,0 +1,77 @@
+import { afterAll, describe, expect, test } from "bun:test";
+import { rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Client } from "./client.ts";
+import { makeHome, startRpc } from "./client.ts";
+
+const running: Client[] = [];
+afterAll(() => Promise.all(running.map((client) => client.end())));
+
+async function open(config: object = {}, params: object = {}) {
+  const home = makeHome({
+    "MEMORY.md": "# Long-term\n\n- Zeb is Rod's manager.\n",
+    "memory/plan.md": "The plan is old.\n",
+  });
+  const client = startRpc();
+  running.push(client);
+  const hello = await client.call("initialize", { ...home, config, ...params });
+  await client.call("memory.index");
+  const changed = async (): Promise<object> => {
+    for (;;) {
+      const { method, params } = await client.unasked();
+      if (method === "memory.changed") return params;
+    }
+  };
+  return { client, home, hello, changed };
+}
+
+describe("a living process", () => {
+  test("finds a note that somebody else wrote, and tells of it", async () => {
+    const { client, home, hello, changed } = await open();
+    expect(hello.capabilities.watch).toBe(true);
+    expect(await changed()).toMatchObject({ added: 2 });
+    const started = performance.now();
+    writeFileSync(join(home.workspace, "memory/new.md"), "Hedgehogs hibernate in the garage.\n");
+    expect(await changed()).toMatchObject({ added: 1, changed: 0, removed: 0 });
+    expect(performance.now() - started).toBeLessThan(3000);
+    expect((await client.call("memory.search", { query: "hedgehogs" })).results[0].path).toBe("memory/new.md");
+  });
+
+  test("without watching finds it after the next search", async () => {
+    const { client, home, hello, changed } = await open({}, { watch: false });
+    expect(hello.capabilities.watch).toBe(false);
+    expect(await changed()).toMatchObject({ added: 2 });
+    writeFileSync(join(home.workspace, "memory/plan.md"), "The plan is new and has a hedgehog.\n");
+    const found = await client.call("memory.search", { query: "plan" });
+    expect(found.results[0].snippet).toContain("new and has a hedgehog");
+    expect(await changed()).toMatchObject({ changed: 1 });
+    expect((await client.call("memory.search", { query: "hedgehog" })).results[0].path).toBe("memory/plan.md");
+  });
+
+  test("a session's start looks for changes", async () => {
+    const { client, home, changed } = await open({ memory: { search: { sync: { watch: false } } } });
+    expect(await changed()).toMatchObject({ added: 2 });
+    writeFileSync(join(home.workspace, "memory/other.md"), "Another one.\n");
+    client.notify("session.started", { sessionKey: "agent:main:main" });
+    expect(await changed()).toMatchObject({ added: 1 });
+  });
+});
+
+test("twenty sessions ask at once", async () => {
+  const { client } = await open();
+  const asked = Array.from({ length: 20 }, (_, at) =>
+    client.call("memory.search", {
+      query: at % 2 === 0 ? "who is the manager" : "the plan",
+      sessionKey: `agent:main:s${at}`,
+    }),
+  );
+  const paths = (await Promise.all(asked)).map(({ results }) => results[0].path);
+  expect(paths).toEqual(asked.map((_, at) => (at % 2 === 0 ? "MEMORY.md" : "memory/plan.md")));
+});
+
+test("an index that somebody deletes under a living process is made again", async () => {
+  const { client, home } = await open();
+  rmSync(join(home.stateDir, "memory"), { recursive: true });
+  expect((await client.call("memory.index")).added).toBe(2);
+  expect((await client.call("memory.search", { query: "manager" })).results).toHaveLength(1);
+});

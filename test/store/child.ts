@@ -1,0 +1,51 @@
+// What tests run in processes of their own: to be killed, or to compete.
+import { appendFileSync } from "node:fs";
+import { writeDocuments } from "../../src/store/documents.ts";
+import { withWriterLock } from "../../src/store/lock.ts";
+import { openIndex } from "../../src/store/open.ts";
+import { missingVectors, putVectors, swapVectors } from "../../src/store/vectors.ts";
+import { draftOf, identityOf, randomNumbers, randomVector } from "./helpers.ts";
+
+const [task, path = "", argument = ""] = process.argv.slice(2);
+
+/** Takes the lock and writes a line on entering and on leaving. */
+async function lock(): Promise<void> {
+  await withWriterLock(path, async () => {
+    appendFileSync(argument, `in ${process.pid}\n`);
+    await Bun.sleep(15);
+    appendFileSync(argument, `out ${process.pid}\n`);
+  });
+}
+
+/** Opens the index for writing and adds a document of its own. */
+function open(): void {
+  const index = openIndex(path, { mode: "write" });
+  writeDocuments(index, [draftOf("memory", `${argument}.md`, `alpha ${argument}`)]);
+  if (index.warnings.length > 0) process.exitCode = 2;
+  index.close();
+}
+
+/** Rewrites the same documents over and over, each time with the same number in all of them, until killed. */
+function write(): void {
+  const index = openIndex(path, { mode: "write" });
+  const random = randomNumbers(1);
+  for (let round = 0; ; round++) {
+    const drafts = Array.from({ length: 40 }, (_, i) =>
+      draftOf("memory", `${i}.md`, `note ${i} round${round}\n\nrest ${i}`),
+    );
+    writeDocuments(index, drafts);
+    const identity = identityOf(`model${Math.floor(round / 2)}`);
+    const vectors = missingVectors(index, identity).map(({ vectorKey, textHash }) => ({
+      vectorKey,
+      textHash,
+      vector: randomVector(random, 16),
+    }));
+    putVectors(index, identity, vectors);
+    swapVectors(index, identity);
+    if (round === 2) process.stdout.write("writing\n");
+  }
+}
+
+if (task === "lock") await lock();
+else if (task === "open") open();
+else write();

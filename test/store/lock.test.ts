@@ -1,0 +1,78 @@
+import { describe, expect, test } from "bun:test";
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { MemqError } from "../../src/errors.ts";
+import { withWriterLock, writerOf } from "../../src/store/lock.ts";
+import { temporaryFolder } from "./helpers.ts";
+
+function newIndexPath(): string {
+  return join(temporaryFolder(), "index.sqlite");
+}
+
+describe("the writer lock", () => {
+  test("is held by one at a time, privately, and leaves nothing behind", async () => {
+    const path = newIndexPath();
+    let inside = 0;
+    let most = 0;
+    const work = async (): Promise<void> => {
+      most = Math.max(most, ++inside);
+      expect(statSync(`${path}.lock`).mode & 0o777).toBe(0o600);
+      expect(writerOf(path)).toBe(process.pid);
+      await Bun.sleep(2);
+      inside--;
+    };
+    await Promise.all(Array.from({ length: 6 }, () => withWriterLock(path, work)));
+    expect([most, readdirSync(dirname(path))]).toEqual([1, []]);
+    expect(writerOf(path)).toBeNull();
+  });
+
+  test("is released when the work fails", async () => {
+    const path = newIndexPath();
+    const failing = withWriterLock(path, () => {
+      throw new Error("failed");
+    });
+    expect(failing).rejects.toThrow("failed");
+    await failing.catch(() => undefined);
+    expect(existsSync(`${path}.lock`)).toBe(false);
+  });
+
+  test("of a living process is waited for, and then reported as busy", async () => {
+    const path = newIndexPath();
+    const holder = Bun.spawn(["sleep", "60"]);
+    writeFileSync(`${path}.lock`, JSON.stringify({ pid: holder.pid, started: "" }));
+    const error: unknown = await withWriterLock(path, () => "never", { timeoutMs: 60 }).catch(
+      (reason: unknown) => reason,
+    );
+    expect(error).toBeInstanceOf(MemqError);
+    expect(error).toMatchObject({ code: "INDEX_BUSY", exitCode: 75 });
+    holder.kill("SIGKILL");
+    await holder.exited;
+    expect(await withWriterLock(path, () => "done", { timeoutMs: 1000 })).toBe("done");
+  });
+
+  test.each([
+    ["a reused process id", JSON.stringify({ pid: process.pid, started: "12345" })],
+    ["a process that never was", JSON.stringify({ pid: 2 ** 22 + 1, started: "" })],
+    ["an empty file", ""],
+    ["another program's text", "hello"],
+  ])("of %s is not believed", async (_, content) => {
+    const path = newIndexPath();
+    writeFileSync(`${path}.lock`, content);
+    expect(writerOf(path)).toBeNull();
+    expect(await withWriterLock(path, () => "done", { timeoutMs: 500 })).toBe("done");
+    expect(readdirSync(dirname(path))).toEqual([]);
+  });
+
+  test("is taken by one process at a time when many find a stale one", async () => {
+    const path = newIndexPath();
+    const log = `${path}.log`;
+    writeFileSync(`${path}.lock`, JSON.stringify({ pid: 2 ** 22 + 1, started: "" }));
+    const children = Array.from({ length: 6 }, () =>
+      Bun.spawn([process.execPath, join(import.meta.dir, "child.ts"), "lock", path, log], { stderr: "inherit" }),
+    );
+    expect(await Promise.all(children.map((child) => child.exited))).toEqual(children.map(() => 0));
+    const words = readFileSync(log, "utf8").trim().split("\n");
+    expect(words).toHaveLength(12);
+    for (let i = 0; i < words.length; i += 2) expect(words[i + 1]).toBe(words[i]!.replace("in", "out"));
+  });
+});
