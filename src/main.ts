@@ -8,9 +8,9 @@ const program = /(^|[\\/])qmd(\.exe)?$/.test(process.argv0) ? "qmd" : "memq";
 if (argv.length === 1 && (argv[0] === "--version" || argv[0] === "-v")) {
   // Asked for often and by impatient clients: answered without loading anything else.
   writeLine(versionLine(program));
-} else if (argv[0] === "__model-host" && argv[1] !== undefined) {
+} else if (argv[0] === "__model-host" && argv[1] !== undefined && argv[2] !== undefined) {
   const { runModelHost } = await import("./llama/host.ts");
-  await runModelHost(argv[1]);
+  await runModelHost(argv[1], argv[2]);
 } else {
   const [{ runCommandLine }, { vecExtensionPath }, { setVecLoader }] = await Promise.all([
     import("./cli/run.ts"),

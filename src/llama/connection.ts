@@ -8,6 +8,7 @@ import { embedded } from "./embedded.ts";
 import {
   messageLine,
   messageReader,
+  otherVersion,
   protocolVersion,
   type HostHello,
   type HostReply,
@@ -85,7 +86,9 @@ function startHost(address: HostAddress, modelsFolder: string): StartedHost {
   const state: StartedHost = { ended: false };
   const log = openSync(address.log, "a", 0o600);
   try {
-    const child = spawn(process.execPath, [...hostCommand(), resolve(modelsFolder)], {
+    const { executable, args } = hostCommand();
+    const child = spawn(executable, [...args, "__model-host", resolve(modelsFolder), address.socket], {
+      argv0: process.execPath,
       detached: true,
       stdio: ["ignore", "ignore", log],
       env: hostEnvironment(process.env),
@@ -94,7 +97,8 @@ function startHost(address: HostAddress, modelsFolder: string): StartedHost {
     child.on("error", (error) => (state.failure = error.message));
     child.on("exit", (code, signal) => {
       state.ended = true;
-      if (code !== 0) state.failure = `it ended with ${signal ?? `exit code ${code}`}`;
+      if (code === otherVersion) state.failure = "the program was updated, and must be started again";
+      else if (code !== 0) state.failure = `it ended with ${signal ?? `exit code ${code}`}`;
     });
     child.unref();
   } finally {
@@ -103,8 +107,13 @@ function startHost(address: HostAddress, modelsFolder: string): StartedHost {
   return state;
 }
 
-function hostCommand(): string[] {
-  return embedded === null ? [join(import.meta.dir, "../main.ts"), "__model-host"] : ["__model-host"];
+/**
+ * This very program, as a host. On Linux through /proc, since an update may have put another version, or nothing, where it was
+ * started from.
+ */
+function hostCommand(): { executable: string; args: string[] } {
+  if (embedded === null) return { executable: process.execPath, args: [join(import.meta.dir, "../main.ts")] };
+  return { executable: process.platform === "linux" ? "/proc/self/exe" : process.execPath, args: [] };
 }
 
 const inherited = /^(HOME|PATH|USER|TMPDIR|TMP|TEMP|LANG|LD_LIBRARY_PATH|(LC|XDG|DYLD|MEMQ|QMD|GGML|LLAMA)_\w+)$/;

@@ -9,6 +9,7 @@ import {
   encodedVector,
   messageLine,
   messageReader,
+  otherVersion,
   protocolVersion,
   type HostInfo,
   type HostReply,
@@ -25,11 +26,13 @@ const turnLimitMs = 10 * 60_000;
 
 /**
  * Runs this process as the model host of a models folder until it has been idle for five minutes (`MEMQ_MODEL_IDLE_MS`; 0: until
- * its last client goes), and ends it. Ends at once when another process already is that host.
+ * its last client goes), and ends it. Ends at once when another process already is that host, or when its starter looks for
+ * it at another socket: the starter is of another version.
  */
-export async function runModelHost(modelsFolder: string): Promise<never> {
+export async function runModelHost(modelsFolder: string, socket: string): Promise<never> {
   process.umask(0o077);
   const address = hostAddress(modelsFolder);
+  if (address.socket !== socket) process.exit(otherVersion);
   const release = tryLock(address.lock);
   if (release === null) process.exit(0);
   // Whoever held the lock before is gone, so a socket that is still there is dead.

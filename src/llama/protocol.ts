@@ -1,6 +1,9 @@
 /** Raised whenever a message changes its meaning; part of the socket's name. */
 export const protocolVersion = 1;
 
+/** Exit code of a host that was started by another version. */
+export const otherVersion = 3;
+
 /** How a model is loaded; a context that is there already is used as it is. */
 export type LoadOptions = { threads: number; contextSize: number };
 

@@ -7,6 +7,7 @@ import {
   newestRows,
   type PassageOfRow,
   passagesOfRows,
+  rowGeneration,
   rowsOfKeys,
   vectorDimensions,
   vectorPages,
@@ -91,6 +92,7 @@ function generationOf(index: Index): string {
   return JSON.stringify([
     readMeta(index, "vectors.serving"),
     readMeta(index, "collections.renamed"),
+    rowGeneration(index),
     vectorDimensions(index),
     isPackedEmpty(index, "memq_vectors"),
   ]);

@@ -28,11 +28,14 @@ export function deletePacked(index: Index, table: PackedTable, vectorKey: string
   index.db.query(`DELETE FROM ${table} WHERE vector_key = ?`).run(vectorKey);
 }
 
-export function getPacked(index: Index, table: PackedTable, vectorKey: string): Float32Array | null {
-  const row = index.db
-    .query<{ embedding: Uint8Array }, [string]>(`SELECT embedding FROM ${table} WHERE vector_key = ?`)
-    .get(vectorKey);
-  return row === null ? null : bytesToVector(row.embedding);
+/** Vectors by key; keys without one are absent. */
+export function getPacked(index: Index, table: PackedTable, keys: readonly string[]): Map<string, Float32Array> {
+  const rows = index.db
+    .query<{ k: string; e: Uint8Array }, [string]>(
+      `SELECT v.vector_key AS k, v.embedding AS e FROM json_each(?) j CROSS JOIN ${table} v ON v.vector_key = j.value`,
+    )
+    .all(JSON.stringify(keys));
+  return new Map(rows.map((row) => [row.k, bytesToVector(row.e)]));
 }
 
 /** Vectors by row id; row ids without one are absent. */

@@ -25,27 +25,22 @@ export function isShadowEmpty(index: Index): boolean {
   return shadowLayout(index) === null || index.db.query("SELECT 1 FROM vectors_vec_rowids LIMIT 1").get() === null;
 }
 
-type Slot = { chunk: number; offset: number };
-
-/** One vector by key, or null; reads its whole chunk, so meant for the small chunks that we make. */
-export function getShadow(index: Index, layout: ShadowLayout, vectorKey: string): Float32Array | null {
-  const slot = index.db
-    .query<Slot, [string]>("SELECT chunk_id AS chunk, chunk_offset AS offset FROM vectors_vec_rowids WHERE id = ?")
-    .get(vectorKey);
-  if (slot === null) return null;
-  const bytes = layout.dimensions * 4;
-  const row = index.db
-    .query<{ e: Uint8Array }, [number, number, number]>(
-      "SELECT substr(vectors, ?, ?) AS e FROM vectors_vec_vector_chunks00 WHERE _rowid_ = ?",
+/** Vectors by key from small chunks: each is read with its whole chunk, in one query. */
+export function getShadow(index: Index, layout: ShadowLayout, keys: readonly string[]): Map<string, Float32Array> {
+  const rows = index.db
+    .query<{ id: string; e: Uint8Array }, [string, number]>(
+      `SELECT r.id, substr(v.vectors, r.chunk_offset * ?2 + 1, ?2) AS e
+       FROM json_each(?1) j CROSS JOIN vectors_vec_rowids r ON r.id = j.value
+       CROSS JOIN vectors_vec_vector_chunks00 v ON v._rowid_ = r.chunk_id`,
     )
-    .get(slot.offset * bytes + 1, bytes, slot.chunk);
-  return row === null || row.e.length !== bytes ? null : bytesToVector(row.e);
+    .all(JSON.stringify(keys), layout.dimensions * 4);
+  return new Map(rows.map((row) => [row.id, bytesToVector(row.e)]));
 }
 
 /** Several vectors by key from large chunks: each chunk is read once. */
 export function getManyShadow(index: Index, layout: ShadowLayout, keys: readonly string[]): Map<string, Float32Array> {
   const slots = index.db
-    .query<Slot & { id: string }, [string]>(
+    .query<{ id: string; chunk: number; offset: number }, [string]>(
       `SELECT id, chunk_id AS chunk, chunk_offset AS offset FROM vectors_vec_rowids
        WHERE id IN (SELECT value FROM json_each(?)) ORDER BY chunk_id`,
     )

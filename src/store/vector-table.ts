@@ -1,4 +1,6 @@
 import { MemqError } from "../errors.ts";
+import { readMeta, writeMeta } from "./meta.ts";
+import { inTransaction } from "./open.ts";
 import { loadVec } from "./vec-extension.ts";
 import {
   deletePacked,
@@ -16,6 +18,7 @@ import {
   getShadowRows,
   isShadowEmpty,
   shadowKey,
+  type ShadowLayout,
   shadowLayout,
   shadowPages,
 } from "./vector-shadow.ts";
@@ -24,6 +27,9 @@ import type { Index } from "./types.ts";
 
 /** Chunks up to this size are read whole for one vector; from larger ones the extension, if there, reads a single vector faster. */
 const SMALL_CHUNK = 64;
+
+/** Key of the number of times that rows were given out anew. */
+const ROWS = "vectors.rows";
 
 /*
  * The vectors that searches use, whichever form they are in: `vectors_vec` where sqlite-vec loads, else rows of
@@ -52,7 +58,10 @@ export function checkDimensions(index: Index, length: number): void {
 export function putVector(index: Index, vectorKey: string, vector: Float32Array): void {
   if (loadVec(index) === "packed") return putPacked(index, "memq_vectors", vectorKey, vector);
   if (shadowLayout(index)?.dimensions !== vector.length) {
-    if (isShadowEmpty(index)) dropVec0(index);
+    if (isShadowEmpty(index)) {
+      renewRows(index);
+      dropVec0(index);
+    }
     createVec0(index, vector.length);
   }
   putVec0(index, vectorKey, vector);
@@ -67,23 +76,21 @@ export function deleteVector(index: Index, vectorKey: string): void {
 
 /** Vectors by key; keys without one are absent. */
 export function getVectors(index: Index, keys: readonly string[]): Map<string, Float32Array> {
-  const found = new Map<string, Float32Array>();
-  if (!isPackedEmpty(index, "memq_vectors")) {
-    for (const key of keys) {
-      const vector = getPacked(index, "memq_vectors", key);
-      if (vector !== null) found.set(key, vector);
-    }
-  }
+  const found = getPacked(index, "memq_vectors", keys);
   const layout = shadowLayout(index);
-  const rest = keys.filter((key) => !found.has(key));
+  const rest = found.size === 0 ? keys : keys.filter((key) => !found.has(key));
   if (layout === null || rest.length === 0) return found;
-  const large = layout.chunkSize > SMALL_CHUNK;
-  if (large && loadVec(index) === "packed") {
-    for (const [key, vector] of getManyShadow(index, layout, rest)) found.set(key, vector);
-    return found;
-  }
-  for (const key of rest) {
-    const vector = large ? getVec0(index, key) : getShadow(index, layout, key);
+  for (const [key, vector] of readShadow(index, layout, rest)) found.set(key, vector);
+  return found;
+}
+
+/** Single vectors from large chunks are the one thing that the extension reads faster. */
+function readShadow(index: Index, layout: ShadowLayout, keys: readonly string[]): Map<string, Float32Array> {
+  if (layout.chunkSize <= SMALL_CHUNK) return getShadow(index, layout, keys);
+  if (loadVec(index) === "packed") return getManyShadow(index, layout, keys);
+  const found = new Map<string, Float32Array>();
+  for (const key of keys) {
+    const vector = getVec0(index, key);
     if (vector !== null) found.set(key, vector);
   }
   return found;
@@ -194,6 +201,7 @@ export type PassageOfRow = {
 /** Moves vectors that were stored without the extension into `vectors_vec`, so that each stands once. */
 export function absorbPacked(index: Index): void {
   if (isPackedEmpty(index, "memq_vectors") || loadVec(index) === "packed") return;
+  renewRows(index);
   const layout = shadowLayout(index);
   const dimensions = packedDimensions(index, "memq_vectors") ?? 0;
   if (layout !== null && layout.dimensions !== dimensions) dropVec0(index);
@@ -202,8 +210,40 @@ export function absorbPacked(index: Index): void {
   index.db.run("DELETE FROM memq_vectors");
 }
 
+/**
+ * Makes a `vectors_vec` of large chunks, as qmd creates it, anew with small ones, from which single vectors are read thirty
+ * times as fast; says whether there was need. To qmd it is the same table.
+ */
+export function compactVectors(index: Index): boolean {
+  const layout = shadowLayout(index);
+  if (layout === null || layout.chunkSize <= SMALL_CHUNK || loadVec(index) === "packed") return false;
+  inTransaction(index, () => {
+    const superseding = index.db.query("SELECT 1 FROM memq_vectors WHERE vector_key = ?");
+    for (const page of shadowPages(index, layout)) {
+      for (const { id, vector } of page) {
+        const key = shadowKey(index, id);
+        if (key !== null && superseding.get(key) === null) putPacked(index, "memq_vectors", key, vector);
+      }
+    }
+    dropVec0(index);
+    absorbPacked(index);
+  });
+  return true;
+}
+
+/** Says that rows which a living process may remember no longer stand for the same vectors. */
+function renewRows(index: Index): void {
+  writeMeta(index, ROWS, String(Number(readMeta(index, ROWS) ?? 0) + 1));
+}
+
+/** Changes when remembered rows have lost their meaning. */
+export function rowGeneration(index: Index): string {
+  return readMeta(index, ROWS) ?? "0";
+}
+
 /** Drops every vector. Without the extension `vectors_vec` can't be dropped, so its ordinary tables are emptied. */
 export function clearVectorTable(index: Index): void {
+  renewRows(index);
   index.db.run("DELETE FROM memq_vectors");
   if (shadowLayout(index) === null) return;
   if (loadVec(index) === "vec0") return dropVec0(index);

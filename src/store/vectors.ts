@@ -231,8 +231,8 @@ export function releaseVectors(index: Index, keys: ReadonlyMap<string, string>):
     if (referred.get(key) !== null) continue;
     if (booked.get(...splitKey(key)) !== null) free.set(key, hash);
     if (next === null || staged.get(key) === null) continue;
-    const vector = getPacked(index, "memq_next_vectors", key);
-    if (vector !== null) nextVectors.set(hash, vector);
+    const vector = getPacked(index, "memq_next_vectors", [key]).get(key);
+    if (vector !== undefined) nextVectors.set(hash, vector);
     db.query("DELETE FROM memq_next_vectors WHERE vector_key = ?").run(key);
   }
   if (next !== null) writeCachedVectors(index, cacheSpace(next), nextVectors);

@@ -8,6 +8,7 @@ import { foreignCachedVectors } from "../store/foreign.ts";
 import { cacheSpace, sameIdentity, servingIdentity } from "../store/identity.ts";
 import { readMeta, writeMeta } from "../store/meta.ts";
 import type { Index, MissingVector, VectorIdentity } from "../store/types.ts";
+import { compactVectors } from "../store/vector-table.ts";
 import { missingVectorCounts, missingVectors, putVectors, swapVectors } from "../store/vectors.ts";
 import { createInputs, type ReadyInput } from "./embed-inputs.ts";
 import { jobStoreOf } from "./job-store.ts";
@@ -169,6 +170,7 @@ function createWork(provider: EmbeddingProvider, run: EmbedRun): Work {
       }
       writeRejected(index, identity, rejected);
       swapVectors(index, identity, without);
+      compactVectors(index);
       if (home.embedding.cache.enabled) pruneVectorCache(index, home.embedding.cache.maxEntries);
     },
   };

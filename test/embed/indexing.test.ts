@@ -1,5 +1,6 @@
 // A whole index made through a service that misbehaves: complete or a clear error, no text lost, nothing embedded twice.
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { join } from "node:path";
 import { identityOf } from "../../src/embed/identity.ts";
 import type { EmbeddingProvider } from "../../src/embed/types.ts";
 import type { Home } from "../../src/home/types.ts";
@@ -85,6 +86,27 @@ describe("a service that", () => {
     expect(report.embedding.reason).toContain(words);
     expect(report.embedding.reason).not.toContain(KEY);
     expect(report.passages).toBe(COUNT);
+  });
+
+  test("is in the middle of it when we are killed: the next sync goes on from there", async () => {
+    server.misbehave.maxItems = 8;
+    Object.assign(home.embedding, { provider: "openai", explicit: true, concurrency: 1, apiKey: KEY });
+    home.embedding.baseUrl = `${server.origin}/v1`;
+    const child = Bun.spawn([process.execPath, join(import.meta.dir, "sync-child.ts"), JSON.stringify(home)]);
+    await server.reached(40);
+    child.kill("SIGKILL");
+    await child.exited;
+    const before = notes().length;
+    expect(before).toBeLessThan(COUNT);
+
+    server.misbehave = {};
+    const embedder = await opened(home.embedding);
+    const report = await syncIndex(home, { provider: embedder });
+    expect(report.embedding).toEqual({ state: "complete" });
+    expect(await missing(embedder)).toBe(0);
+    expect(new Set(notes()).size).toBe(COUNT);
+    // Only what was answered and not yet written when the end came is asked for again.
+    expect(notes().length - COUNT).toBeLessThanOrEqual(8);
   });
 
   test("fails in the middle: the next sync goes on from there", async () => {

@@ -238,6 +238,14 @@ test("a host that can't start is an error at once", async () => {
   }
 });
 
+test("a host that another version asks for does not start", async () => {
+  begin();
+  const main = join(import.meta.dir, "../../src/main.ts");
+  const host = spawn(process.execPath, [main, "__model-host", folder.path, "/tmp/other.sock"], { stdio: "ignore" });
+  expect(await once(host, "exit")).toEqual([3, null]);
+  expect(existsSync(hostAddress(folder.path).socket)).toBe(false);
+});
+
 test("a process with an idle client ends by itself", async () => {
   begin();
   const { child, lines } = await startEmbedding(0);

@@ -6,7 +6,7 @@ import { nearestPassages } from "../../src/store/nearest.ts";
 import { openIndex } from "../../src/store/open.ts";
 import type { Index, VectorIdentity } from "../../src/store/types.ts";
 import { keepVectorCodes } from "../../src/store/vector-codes.ts";
-import { missingVectors, putVectors, swapVectors } from "../../src/store/vectors.ts";
+import { clearVectors, missingVectors, putVectors, swapVectors } from "../../src/store/vectors.ts";
 import { draftOf, identityOf, randomNumbers, randomVector, temporaryFolder } from "./helpers.ts";
 
 const DIMENSIONS = 200;
@@ -72,6 +72,9 @@ for (const form of ["vec0", "packed"]) {
       removeDocuments(writer, ids.slice(0, 900));
       expectSame(living);
       renameDocumentsCollection(writer, "other", "renamed");
+      expectSame(living, ["renamed"]);
+      clearVectors(writer);
+      embed(writer, identityOf("one"));
       expectSame(living, ["renamed"]);
       writeDocuments(writer, NOTES);
       embed(writer, identityOf("two"));

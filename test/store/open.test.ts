@@ -18,6 +18,7 @@ import { servingIdentity } from "../../src/store/identity.ts";
 import { keywordCandidates } from "../../src/store/keyword.ts";
 import { nearestPassages } from "../../src/store/nearest.ts";
 import { openIndex } from "../../src/store/open.ts";
+import { compactVectors } from "../../src/store/vector-table.ts";
 import { missingVectors } from "../../src/store/vectors.ts";
 import { draftOf, identityOf, randomNumbers, randomVector, sha256, temporaryFolder } from "./helpers.ts";
 import { makeQmdIndex } from "./qmd-index.ts";
@@ -270,6 +271,8 @@ describe("other programs' files", () => {
         const nearest = nearestPassages(index, b, { collections: ["notes"], limit: 5 });
         expect(nearest.map((row) => row.vectorKey)).toEqual([`${sha256(text)}_1`, `${sha256(text)}_0`]);
         expect(nearest[0]?.cosine).toBeCloseTo(1, 6);
+        expect([compactVectors(index), compactVectors(index)]).toEqual([form === "vec0", false]);
+        expect(nearestPassages(index, b, { collections: ["notes"], limit: 5 })).toEqual(nearest);
         index.close();
       } finally {
         delete process.env["MEMQ_NO_VEC"];

@@ -45,6 +45,8 @@ export type StandIn = {
   /** Stands for the network: every https host is this server. Requests to `http://127.0.0.1` go where they say. */
   fetch: (url: string, init: RequestInit) => Promise<Response>;
   origin: string;
+  /** Resolves when so many texts were embedded; from then on it hangs. */
+  reached(count: number): Promise<void>;
   length: number;
   stop(): Promise<void>;
 };
@@ -54,6 +56,7 @@ export function standIn(wire: Wire): StandIn {
   // Takes a request's first bytes and hangs up.
   const closer = Bun.listen({ port: 0, hostname: "127.0.0.1", socket: { data: (socket) => socket.terminate() } });
   const origin = `http://127.0.0.1:${server.port}`;
+  let goal: { count: number; resolve: () => void } | null = null;
   const state: StandIn = {
     asked: [],
     all: [],
@@ -73,6 +76,11 @@ export function standIn(wire: Wire): StandIn {
       headers.set("x-test-origin", target.origin);
       return fetch(origin + target.pathname + target.search, { ...init, headers });
     },
+    reached(count) {
+      return new Promise((resolve) => {
+        goal = { count, resolve };
+      });
+    },
     async stop() {
       closer.stop(true);
       await server.stop(true);
@@ -89,6 +97,11 @@ export function standIn(wire: Wire): StandIn {
   }
 
   function misbehaved(texts: string[]): Response | Promise<Response> | null {
+    if (goal !== null && state.embedded.length >= goal.count) {
+      goal.resolve();
+      goal = null;
+      state.misbehave.hang = true;
+    }
     const { hang, failFirst, redirect, maxItems, poison, notJson } = state.misbehave;
     if (hang) return new Promise(() => {});
     if (redirect) return new Response("", { status: redirect.status, headers: { Location: redirect.to } });
