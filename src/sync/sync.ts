@@ -114,12 +114,12 @@ function overallProgress(scans: readonly CollectionScan[], onProgress: (progress
   const before = { read: 0, write: 0 };
   const current = { read: 0, write: 0 };
   return {
-    report({ phase, done }: SyncProgress): void {
+    report: ({ phase, done }: SyncProgress): void => {
       if (phase !== "read" && phase !== "write") return;
       current[phase] = done;
       onProgress({ phase, done: before[phase] + done, total });
     },
-    next(): void {
+    next: (): void => {
       for (const phase of ["read", "write"] as const) {
         before[phase] += current[phase];
         current[phase] = 0;
