@@ -32,6 +32,11 @@ function isTerminal(descriptor: 1 | 2): boolean {
   return process.getBuiltinModule("node:tty").isatty(descriptor);
 }
 
+/** Whether a person sees stdout. */
+export function isOnTerminal(): boolean {
+  return isTerminal(1);
+}
+
 /** Whether stdout may carry colours. */
 export function hasColor(): boolean {
   return !process.env["NO_COLOR"] && process.env["TERM"] !== "dumb" && isTerminal(1);

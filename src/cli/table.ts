@@ -1,5 +1,6 @@
 import type { MemqOption, QmdOption } from "./options.ts";
 import type { Invocation } from "./parse.ts";
+import { QMD_COMMANDS } from "./table-qmd.ts";
 
 /** What a command's file exports; the number is the exit code, 0 when there is none. */
 export type CommandModule = { run(invocation: Invocation): Promise<number | void> | number | void };
@@ -141,7 +142,7 @@ const OTHER_COMMANDS: Command[] = [
 ];
 
 /** Every command, in the order in which help lists them. The one table: dispatch, help, completions and the man page come from it. */
-export const COMMANDS: readonly Command[] = [...MEMORY_COMMANDS, ...OTHER_COMMANDS];
+export const COMMANDS: readonly Command[] = [...QMD_COMMANDS, ...MEMORY_COMMANDS, ...OTHER_COMMANDS];
 
 /** The command that the words begin with, the longest name first, and how many words name it. */
 export function findCommand(words: readonly string[]): { command: Command; length: number } | null {

@@ -5,6 +5,7 @@ import type { MemoryPlace, MemoryService } from "../memory/service.ts";
 import { openMemoryService } from "../memory/service.ts";
 import type { Framing } from "./framing.ts";
 import { frameMessage, MessageDecoder } from "./framing.ts";
+import { memoryReleaser } from "./idle.ts";
 import type { Call } from "./jsonrpc.ts";
 import { openConnection, RpcError } from "./jsonrpc.ts";
 import type { Session } from "./methods.ts";
@@ -22,6 +23,7 @@ const CLOSE_MS = 200;
 export async function serveRpc(defaults: MemoryPlace): Promise<never> {
   const decoder = new MessageDecoder();
   const stream = openMessageStream(() => void stop());
+  const working = memoryReleaser();
   const framing = (): Framing => decoder.framing ?? "lines";
 
   let service: MemoryService | null = null;
@@ -79,8 +81,10 @@ export async function serveRpc(defaults: MemoryPlace): Promise<never> {
   process.on("unhandledRejection", (error) => console.error(messageOf(error)));
   for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.once(signal, () => void stop());
   try {
-    for await (const chunk of process.stdin)
+    for await (const chunk of process.stdin) {
+      working();
       for (const frame of decoder.push(chunk as Uint8Array)) connection.receive(frame);
+    }
     for (const frame of decoder.end()) connection.receive(frame);
   } catch (error) {
     console.error(`the input can't be read: ${messageOf(error)}`);

@@ -60,7 +60,8 @@ export function cite(rows: Iterable<Ranked>, limit: number, context: CiteContext
     const shown = now
       ? passageNow({ ...row, text, byName: row.nameTier > 0 }, now, context.termsIn)
       : { ...passage, text };
-    const hit = shown && hitOf(row, document, shown, context);
+    const body = file.state === "changed" ? file.text : stored;
+    const hit = shown && hitOf(row, document, { ...shown, body }, context);
     if (hit === null) outdated.add(`${collection.pathPrefix}${document.path}`);
     else if (isNew(hit, collection, context, seen)) hits.push(hit);
     if (hits.length === limit) break;
@@ -90,6 +91,7 @@ function isNew(hit: Hit, collection: Collection, context: CiteContext, seen: Set
 }
 
 type Shown = Pick<PassageDraft, "startLine" | "endLine" | "text"> & {
+  body: string;
   importance?: number | null;
   triggers?: string[] | null;
 };
@@ -98,6 +100,9 @@ function hitOf(row: Ranked, document: DocumentRow, shown: Shown, context: CiteCo
   const { profile, explain } = context.request;
   const textKind = profile.fusion === "weighted" ? profile.textScore : "bm25";
   const { importance, triggers } = shown;
+  const snippet = snippetOf(shown, profile.snippetChars, context.termsIn);
+  // What was said stands on lines of the transcript that are not in a row: only the passage's own ends are known.
+  const isTranscript = context.collections.get(document.collection)?.source === "sessions";
   return {
     passageId: row.passageId,
     documentId: document.id,
@@ -111,7 +116,8 @@ function hitOf(row: Ranked, document: DocumentRow, shown: Shown, context: CiteCo
     ...(row.cosine === null ? {} : { vectorScore: row.cosine }),
     ...(row.bm25 === null ? {} : { textScore: textScoreOf(row.bm25, textKind) }),
     text: shown.text,
-    snippet: snippetOf(shown, profile.snippetChars, context.termsIn),
+    body: shown.body,
+    snippet: isTranscript ? { ...snippet, startLine: shown.startLine, endLine: shown.endLine } : snippet,
     ...(importance === null || importance === undefined ? {} : { importance }),
     ...(triggers ? { triggers } : {}),
     ...(explain ? { explain: explanationOf(row) } : {}),

@@ -12,7 +12,7 @@ export type FileState =
   | { state: "current" }
   | { state: "gone" }
   /** The file as it is now; no passages when it holds no text any more. */
-  | { state: "changed"; passages: PassageDraft[] };
+  | { state: "changed"; text: string; passages: PassageDraft[] };
 
 const current: FileState = { state: "current" };
 const gone: FileState = { state: "gone" };
@@ -38,9 +38,9 @@ function changedFile(path: string, document: DocumentRow, collection: Collection
   // What was indexed lay inside the root; a link put in its place must not lead out of it.
   if (!realpathSync(path).startsWith(realpathSync(collection.root) + sep)) return gone;
   const { text } = decodeNote(readFileSync(path));
-  if (text === null) return { state: "changed", passages: [] };
+  if (text === null) return { state: "changed", text: "", passages: [] };
   const hash = new Bun.CryptoHasher("sha256").update(text).digest("hex");
-  return hash === document.hash ? current : { state: "changed", passages: cutPassages(text, cutting) };
+  return hash === document.hash ? current : { state: "changed", text, passages: cutPassages(text, cutting) };
 }
 
 function isMedia(path: string, collection: Collection): boolean {

@@ -42,6 +42,8 @@ export type Hit = {
   textScore?: number;
   /** The whole passage. */
   text: string;
+  /** The whole document that the passage was cut from: as the file is now, of a transcript or a gone file as indexed. */
+  body: string;
   /** What is printed of it, with its own lines. */
   snippet: Snippet;
   importance?: number;

@@ -13,6 +13,7 @@ const hit = (id: number): Hit => ({
   endLine: 1,
   score: 1,
   text: `text ${id}`,
+  body: `text ${id}`,
   snippet: { text: "", startLine: 1, endLine: 1 },
 });
 const hits = Array.from({ length: 45 }, (_, index) => hit(index + 1));

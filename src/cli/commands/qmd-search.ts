@@ -1,0 +1,46 @@
+import { search } from "../../search/search.ts";
+import { notice } from "../output.ts";
+import type { Invocation } from "../parse.ts";
+import { flag, value } from "../parse.ts";
+import { lineTerms, limitOf, minScoreOf, queryOf, requestOf } from "../qmd/ask.ts";
+import { decorationFor } from "../qmd/decoration.ts";
+import { formatOf } from "../qmd/format.ts";
+import { openQmd } from "../qmd/open.ts";
+import { printRows } from "../qmd/print-rows.ts";
+import { rowsOf } from "../qmd/rows.ts";
+import { scopeOf } from "../qmd/scope.ts";
+
+/** Reading an index can't be stopped halfway: the keyword leg takes milliseconds. */
+const DEADLINE_MS = 60_000;
+
+/** `search QUERY`: keywords only, no model is ever asked. */
+export async function run(invocation: Invocation): Promise<void> {
+  const format = formatOf(invocation);
+  const query = queryOf(invocation);
+  const limit = limitOf(invocation, format);
+  const minScore = minScoreOf(invocation) ?? 0;
+  const open = await openQmd(invocation);
+  const { home } = open.qmd;
+  const request = requestOf(invocation, {
+    query,
+    collections: scopeOf(invocation, open),
+    profile: home.search,
+    limit,
+    deadline: Date.now() + DEADLINE_MS,
+  });
+  const answer = await search({ home, index: open.index, provider: null }, { ...request, minScore });
+  const belowMinimum =
+    minScore > 0 &&
+    answer.hits.length === 0 &&
+    (await search({ home, index: open.index, provider: null }, { ...request, limit: 1 })).hits.length > 0;
+  for (const sentence of answer.notices) notice(sentence);
+  const fullPath = flag(invocation, "full-path");
+  const terms = lineTerms(query, value(invocation, "intent"));
+  const rows = rowsOf(open, answer.hits, { format, full: flag(invocation, "full"), fullPath, terms });
+  printRows(format, rows, {
+    lineNumbers: flag(invocation, "line-numbers"),
+    fullPath,
+    belowMinimum,
+    decoration: decorationFor(open, query),
+  });
+}

@@ -1,0 +1,51 @@
+import { messageOf } from "../../errors.ts";
+import { type QmdHome, resolveQmdHome } from "../../home/qmd-home.ts";
+import { documentCounts } from "../../store/documents.ts";
+import { openIndex } from "../../store/open.ts";
+import type { Index } from "../../store/types.ts";
+import { notice } from "../output.ts";
+import type { Invocation, Program } from "../parse.ts";
+import { value } from "../parse.ts";
+
+/** A qmd home with its index open for reading: what every command that only looks works with. */
+export type OpenQmd = {
+  qmd: QmdHome;
+  index: Index;
+  /** Name of the index where it is not the default one: printed names then carry `?index=`. */
+  named: string | undefined;
+  program: Program;
+};
+
+/**
+ * Resolves the home that `--index` (or `name`) and the folder lead to and opens its index. Nothing is written, except that an index
+ * which only qmd has written to is made ready for searching first, once.
+ */
+export async function openQmd(
+  invocation: Invocation,
+  name: string | undefined = value(invocation, "index"),
+): Promise<OpenQmd> {
+  const { program } = invocation;
+  const qmd = await resolveQmdHome({ index: name, env: process.env, cwd: process.cwd() });
+  for (const { name: collection, path } of qmd.skipped) {
+    notice(
+      `Skipping collection '${collection}' — path ${path} is outside this project and this .qmd config is not trusted.`,
+    );
+  }
+  let index = openIndex(qmd.places.indexPath, { mode: "read" });
+  if (index.state === "unprepared" && documentCounts(index).length > 0) index = await prepared(index, qmd);
+  for (const warning of index.warnings) notice(warning);
+  return { qmd, index, named: name === undefined || name === "index" ? undefined : name, program };
+}
+
+/** Another program's file: its documents are cut into passages now, and its vectors taken over. */
+async function prepared(index: Index, qmd: QmdHome): Promise<Index> {
+  notice("This index has not been used by memq before: making it ready, once.");
+  index.close();
+  try {
+    const { syncIndex } = await import("../../sync/sync.ts");
+    await syncIndex(qmd.home, { embed: false });
+  } catch (error) {
+    notice(`It could not be made ready: ${messageOf(error)}`);
+  }
+  return openIndex(qmd.places.indexPath, { mode: "read" });
+}

@@ -1,0 +1,76 @@
+import { snippetOf } from "./snippet.ts";
+
+/** A few lines of a document under a header that says where they stand, as in a unified diff. */
+export type Hunk = {
+  /** `@@ -3,4 @@ (2 before, 7 after)`. */
+  header: string;
+  text: string;
+  /** The lines that `text` holds, and of these the one that answers best; all counted from 1 in the document. */
+  startLine: number;
+  endLine: number;
+  line: number;
+  /** Whether `text` holds a term of the query. */
+  matches: boolean;
+};
+
+/** What makes a line answer: the query's terms in a text, and those of the intent, which count less. */
+export type LineTerms = { termsIn: (text: string) => string[]; intentIn?: (text: string) => string[] };
+
+const INTENT_WEIGHT = 0.3;
+
+/**
+ * qmd's snippet of a hit: the line of the passage that holds most of the query's terms, with one line before and two after it, cut
+ * to `maxChars` UTF-16 units. Where the passage holds none of them it begins with the passage's first line that says something.
+ */
+export function hunkOf(
+  hit: { body: string; startLine: number; endLine: number },
+  maxChars: number,
+  terms: LineTerms,
+): Hunk {
+  const lines = hit.body.split("\n");
+  const total = lines.length;
+  const first = Math.min(Math.max(1, hit.startLine), total);
+  const last = Math.min(Math.max(first, hit.endLine), total);
+  const best = bestLine(lines, first, last, terms);
+  const from = Math.max(1, best - 1);
+  const to = Math.min(total, best + 2);
+  const shown = cut(lines.slice(from - 1, to), { startLine: from, endLine: to }, maxChars, terms.termsIn);
+  const { text, startLine, endLine } = shown;
+  return {
+    header: `@@ -${startLine},${endLine - startLine + 1} @@ (${startLine - 1} before, ${total - endLine} after)`,
+    text,
+    startLine,
+    endLine,
+    line: Math.min(Math.max(best, startLine), endLine),
+    matches: terms.termsIn(text).length > 0,
+  };
+}
+
+function bestLine(lines: readonly string[], first: number, last: number, { termsIn, intentIn }: LineTerms): number {
+  let best = 0;
+  let most = 0;
+  let filled = 0;
+  for (let line = first; line <= last; line++) {
+    const text = lines[line - 1] ?? "";
+    if (filled === 0 && text.trim() !== "") filled = line;
+    const score = termsIn(text).length + INTENT_WEIGHT * (intentIn?.(text).length ?? 0);
+    if (score > most) {
+      most = score;
+      best = line;
+    }
+  }
+  return best || filled || first;
+}
+
+function cut(
+  lines: readonly string[],
+  place: { startLine: number; endLine: number },
+  maxChars: number,
+  termsIn: (text: string) => string[],
+): { text: string; startLine: number; endLine: number } {
+  const text = lines.join("\n");
+  if (text.length <= maxChars) return { text, ...place };
+  const part = snippetOf({ text, ...place }, maxChars - 3, termsIn);
+  const lastLine = lines[part.endLine - place.startLine] ?? "";
+  return lastLine !== "" && part.text.endsWith(lastLine) ? part : { ...part, text: `${part.text.trimEnd()}...` };
+}
