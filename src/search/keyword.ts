@@ -1,6 +1,6 @@
 import { corpusStats, documentFrequencies, keywordCandidates, tokensOf } from "../store/keyword.ts";
 import type { Index, Scope } from "../store/types.ts";
-import type { ParsedQuery } from "./query.ts";
+import type { ParsedQuery, QueryTerm } from "./query.ts";
 
 /** A passage with its BM25 score, positive and unbounded. */
 export type KeywordHit = {
@@ -16,6 +16,13 @@ const K1 = 1.2;
 const B = 0.75;
 /** A word in the note's title or path counts as much as one in its text. */
 const NAME_WEIGHT = 1;
+/** Words of the query that stand within this many tokens belong together, and what that adds to the score. */
+const WINDOW_TOKENS = 16;
+const CLOSENESS = 0.3;
+/** A term is rare in at most this share of the passages (and one more). */
+const RARE_SHARE = 1 / 500;
+/** A query is a look-up of an identifier that weighs at least this share of what else it asks for; a long claim is none. */
+const LOOKUP_SHARE = 0.5;
 /** Two notes must score as sensibly as many: below this, rarity says nothing. */
 const MIN_PASSAGES = 24;
 
@@ -47,27 +54,34 @@ export function scoreByKeyword(index: Index, parsed: ParsedQuery, passageIds: re
 
 type Scorer = (body: string, name: string) => { bm25: number; exact: boolean };
 
+type ScoredTerm = {
+  term: string;
+  /** Inverse document frequency times the term's weight in the query. */
+  weight: number;
+  /** Stands in the order of the text (words and pairs do), so that closeness means something. */
+  placed: boolean;
+  exact: boolean;
+};
+
 function scorer(index: Index, parsed: ParsedQuery): Scorer {
   const { passages, meanBody } = corpusStats(index);
-  const frequencies = documentFrequencies(
-    index,
-    parsed.terms.map((term) => term.term),
-  );
-  const total = Math.max(passages, MIN_PASSAGES);
-  const terms = parsed.terms.map(({ term, weight, prefix, kind }) => {
-    const frequency = frequencies.get(term) ?? 0;
-    const idf = Math.log(1 + (total - frequency + 0.5) / (frequency + 0.5));
-    const rare = frequency <= 1 + total / 500;
-    return { term, prefix, weight: weight * idf, exact: rare && (kind === "whole" || parsed.terms.length === 1) };
-  });
+  const terms = scoredTerms(index, parsed, Math.max(passages, MIN_PASSAGES));
+  const buckets = bucketsOf(terms);
   const phrases = parsed.phrases.map((phrase) => phrase.join(" "));
+  const counts = new Float64Array(terms.length);
   return (body, name) => {
-    let bm25 = 0;
-    let exact = phrases.some((phrase) => occurrences(body, phrase, false) > 0 || occurrences(name, phrase, false) > 0);
-    const norm = K1 * (1 - B + (B * tokenCount(body)) / Math.max(meanBody, 1));
-    for (const term of terms) {
-      const frequency =
-        occurrences(body, term.term, term.prefix) + NAME_WEIGHT * occurrences(name, term.term, term.prefix);
+    counts.fill(0);
+    const window = new Window(terms);
+    const length = visitTerms(body, buckets, (term, place) => {
+      counts[term]!++;
+      if (terms[term]!.placed) window.add(term, place);
+    });
+    visitTerms(name, buckets, (term) => (counts[term]! += NAME_WEIGHT));
+    const norm = K1 * (1 - B + (B * length) / Math.max(meanBody, 1));
+    let bm25 = CLOSENESS * window.closeness();
+    let exact = phrases.some((phrase) => holdsRun(body, phrase) || holdsRun(name, phrase));
+    for (const [place, term] of terms.entries()) {
+      const frequency = counts[place]!;
       if (frequency === 0) continue;
       bm25 += (term.weight * frequency * (K1 + 1)) / (frequency + norm);
       exact ||= term.exact;
@@ -76,22 +90,90 @@ function scorer(index: Index, parsed: ParsedQuery): Scorer {
   };
 }
 
+function scoredTerms(index: Index, parsed: ParsedQuery, total: number): ScoredTerm[] {
+  const frequencies = documentFrequencies(
+    index,
+    parsed.terms.map((term) => term.term),
+  );
+  const frequencyOf = (term: string): number => frequencies.get(term) ?? 0;
+  const weightOf = ({ term, weight }: QueryTerm): number =>
+    weight * Math.log(1 + (total - frequencyOf(term) + 0.5) / (frequencyOf(term) + 0.5));
+  const asked = parsed.terms
+    .filter(({ term, kind, part }) => kind !== "whole" && !part && frequencyOf(term) > 0)
+    .reduce((sum, term) => sum + weightOf(term), 0);
+  return parsed.terms.map((term) => {
+    const weight = weightOf(term);
+    const rare = frequencyOf(term.term) <= 1 + total * RARE_SHARE;
+    const decides = term.kind === "whole" ? weight >= asked * LOOKUP_SHARE : parsed.terms.length === 1;
+    const placed = term.kind === "word" || term.kind === "pair";
+    return { term: term.term, weight, placed, exact: rare && decides };
+  });
+}
+
+/** Terms with their place in the list, by the low bits of their first character: nearly every token of a text is ruled out by it. */
+type Buckets = { term: string; place: number }[][];
+
+function bucketsOf(terms: ScoredTerm[]): Buckets {
+  const buckets: Buckets = Array.from({ length: 128 }, () => []);
+  for (const [place, { term }] of terms.entries()) buckets[term.charCodeAt(0) & 127]!.push({ term, place });
+  return buckets;
+}
+
 const BLANK = 32;
 
-/** How often a run of terms stands in a string of tokens; with `prefix` the last one may go on. */
-function occurrences(tokens: string, run: string, prefix: boolean): number {
+/** Calls `visit` for each term in a string of tokens, with the token's place in it; returns the number of tokens. */
+function visitTerms(tokens: string, buckets: Buckets, visit: (term: number, place: number) => void): number {
   let count = 0;
-  for (let at = tokens.indexOf(run); at >= 0; at = tokens.indexOf(run, at + run.length)) {
-    const end = at + run.length;
-    const begins = at === 0 || tokens.charCodeAt(at - 1) === BLANK;
-    if (begins && (prefix || end === tokens.length || tokens.charCodeAt(end) === BLANK)) count++;
+  let start = 0;
+  const length = tokens.length;
+  while (start < length) {
+    const bucket = buckets[tokens.charCodeAt(start) & 127]!;
+    let end = start + 1;
+    while (end < length && tokens.charCodeAt(end) !== BLANK) end++;
+    for (const { term, place } of bucket) {
+      if (term.length === end - start && tokens.startsWith(term, start)) visit(place, count);
+    }
+    count++;
+    start = end + 1;
   }
   return count;
 }
 
-function tokenCount(tokens: string): number {
-  if (tokens === "") return 0;
-  let count = 1;
-  for (let at = tokens.indexOf(" "); at >= 0; at = tokens.indexOf(" ", at + 1)) count++;
-  return count;
+/** Whether tokens stand side by side in a string of tokens. */
+function holdsRun(tokens: string, run: string): boolean {
+  return ` ${tokens} `.includes(` ${run} `);
+}
+
+/** The matches of a passage seen through a window that moves over it. */
+class Window {
+  private readonly places: number[] = [];
+  private readonly found: number[] = [];
+  private readonly counts: Uint16Array;
+  private sum = 0;
+  private first = 0;
+  private heaviest = 0;
+  private best = 0;
+
+  constructor(private readonly terms: readonly ScoredTerm[]) {
+    this.counts = new Uint16Array(terms.length);
+  }
+
+  /** Takes the next match, in the order of the text. */
+  add(term: number, place: number): void {
+    const weight = this.terms[term]!.weight;
+    if (this.counts[term]!++ === 0) this.sum += weight;
+    this.places.push(place);
+    this.found.push(term);
+    while (place - this.places[this.first]! >= WINDOW_TOKENS) {
+      const left = this.found[this.first++]!;
+      if (--this.counts[left]! === 0) this.sum -= this.terms[left]!.weight;
+    }
+    this.heaviest = Math.max(this.heaviest, weight);
+    this.best = Math.max(this.best, this.sum);
+  }
+
+  /** What the distinct terms that stand closest together weigh, beyond the heaviest of them: nothing for a single word. */
+  closeness(): number {
+    return Math.max(0, this.best - this.heaviest);
+  }
 }

@@ -1,4 +1,5 @@
 import type { KeywordMatch } from "../store/types.ts";
+import { HANGUL } from "./scripts.ts";
 import { languagesOf, stopWords } from "./stopwords.ts";
 import { type Token, analyse } from "./tokens.ts";
 
@@ -10,9 +11,11 @@ export type QueryTerm = {
   term: string;
   /** How much a match counts, 1 for an ordinary word. */
   weight: number;
-  /** Every index term that begins with `term` matches: a lone character of an unspaced script. */
-  prefix: boolean;
+  /** Passages are found by it; other terms only add to the score of what was found. */
+  finds: boolean;
   kind: Token["kind"];
+  /** Only there as a part of an identifier that is a term of its own. */
+  part: boolean;
 };
 
 /** A query as the keyword leg understands it: tokens only, nothing of it is syntax any more. */
@@ -53,7 +56,7 @@ export function parseQuery(text: string, grammar: Grammar): ParsedQuery {
     demandPhrases: grammar === "qmd",
     excluded: excluded.filter((phrase) => phrase.length > 0),
     onlyStopWords,
-    display: [...new Set(kept.filter((token) => token.kind !== "single" || !token.part).map((token) => token.surface))],
+    display: [...new Set(kept.filter((token) => !isPartOfRun(token)).map((token) => token.surface))],
   };
   return { ...parsed, match: matchOf(parsed) };
 }
@@ -84,34 +87,63 @@ function qmdSegments(text: string): Segment[] {
 
 /** Terms that stand side by side in the index where the text occurs. */
 function phraseTerms(tokens: Token[]): string[] {
-  const sequence = tokens.filter((token) => token.kind !== "whole" && !(token.kind === "single" && token.part));
+  const sequence = tokens.filter((token) => token.kind !== "whole" && !isPartOfRun(token));
   return sequence.map((token) => token.term);
 }
 
-function withoutStopWords(tokens: Token[], quoted: Set<string>): { kept: Token[]; onlyStopWords: boolean } {
-  const stops = languagesOf(tokens).map(stopWords);
-  const kept = tokens.filter(
-    (token) => token.kind === "whole" || quoted.has(token.term) || !stops.some((words) => words.has(token.surface)),
-  );
-  return kept.length > 0 ? { kept, onlyStopWords: false } : { kept: tokens, onlyStopWords: tokens.length > 0 };
+/** A character of a run that is there in pairs too. */
+function isPartOfRun(token: Token): boolean {
+  return token.kind === "single" && token.part;
 }
 
-function queryTerms(tokens: Token[]): QueryTerm[] {
-  const terms = new Map<string, QueryTerm>();
-  for (const token of tokens) {
-    // The last character of a run is in its last pair already.
-    if (token.kind === "single" && token.part) continue;
-    if (terms.has(token.term)) continue;
-    terms.set(token.term, { term: token.term, weight: 1, prefix: token.kind === "single", kind: token.kind });
+/** What a character counts next to the pairs it is in, in scripts whose characters mean something by themselves. */
+const SINGLE_WEIGHT = 0.3;
+/** What a pair counts when one of its characters is a particle or the like. */
+const HALF_STOP_WEIGHT = 0.5;
+
+type Weighed = Token & { weight: number };
+
+function withoutStopWords(tokens: Token[], quoted: Set<string>): { kept: Weighed[]; onlyStopWords: boolean } {
+  const stops = languagesOf(tokens).map(stopWords);
+  const isStop = (surface: string): boolean => stops.some((words) => words.has(surface));
+  const weighed = tokens.map((token) => ({ ...token, weight: quoted.has(token.term) ? 1 : weightOf(token, isStop) }));
+  const kept = weighed.filter((token) => token.weight > 0);
+  if (kept.length > 0) return { kept, onlyStopWords: false };
+  return { kept: tokens.map((token) => ({ ...token, weight: 1 })), onlyStopWords: tokens.length > 0 };
+}
+
+function weightOf(token: Token, isStop: (surface: string) => boolean): number {
+  if (token.kind === "whole") return 1;
+  if (isStop(token.surface)) return 0;
+  if (token.kind === "pair") {
+    const [first = "", second = ""] = token.surface.match(/\P{M}\p{M}*/gu) ?? [];
+    return [1, HALF_STOP_WEIGHT, 0][Number(isStop(first)) + Number(isStop(second))] ?? 1;
   }
-  return [...terms.values()];
+  if (!isPartOfRun(token)) return 1;
+  return token.script <= HANGUL ? SINGLE_WEIGHT : 0;
+}
+
+function queryTerms(tokens: Weighed[]): QueryTerm[] {
+  const terms = new Map<string, QueryTerm>();
+  for (const { term, weight, kind, part } of tokens) {
+    const finds = !(kind === "single" && part);
+    const known = terms.get(term);
+    if (known === undefined) terms.set(term, { term, weight, finds, kind, part });
+    else {
+      known.weight = Math.max(known.weight, weight);
+      known.part &&= part;
+    }
+  }
+  const all = [...terms.values()];
+  if (!all.some((term) => term.finds)) for (const term of all) term.finds = true;
+  return all;
 }
 
 /** Any of the terms, each demanded phrase, none of the excluded ones. */
 function matchOf(parsed: Omit<ParsedQuery, "match">): KeywordMatch | null {
   if (parsed.terms.length === 0) return null;
   return {
-    any: parsed.terms.map(({ term, prefix }) => ({ tokens: [term], prefix })),
+    any: parsed.terms.filter((term) => term.finds).map(({ term }) => ({ tokens: [term] })),
     all: parsed.demandPhrases ? parsed.phrases.map((tokens) => ({ tokens })) : [],
     none: parsed.excluded.map((tokens) => ({ tokens })),
   };

@@ -22,11 +22,12 @@ const LISTS = { eng, spa, por, fra, deu, ita, nld, rus, ara, hin, zho, jpn, kor,
 /** Words that ask, which lists made for other ends leave out: a note that answers does not repeat them. */
 const ASKING: Partial<Record<Language, string>> = {
   eng:
-    "when why whose whom whether does doing done having don't doesn't didn't isn't aren't wasn't weren't can't couldn't won't " +
+    "she hers herself himself itself themselves myself yourself yours ours theirs mine being until above below off again further " +
+    "once few own very just them her his when why whose whom whether does doing done having don't doesn't didn't isn't aren't wasn't weren't can't couldn't won't " +
     "wouldn't shouldn't hasn't haven't hadn't it's i'm i've i'll i'd you're you've you'll we're we've we'll they're they've that's " +
     "what's who's where's how's let's there's tell show shall may us am no not nor yes so please",
-  spa: "qué cuál cuáles quién quiénes cómo cuándo cuánto cuánta cuántos cuántas dónde por qué es son fue ser ha han había hay e u",
-  por: "qual quais quem como quando quanto quanta quantos quantas onde por que é são foi ser há um uma o os a as",
+  spa: "qué cuál cuáles quién quiénes cómo cuándo cuánto cuánta cuántos cuántas dónde por qué es son fue ser está están estaba ha han había hay e u",
+  por: "qual quais quem como quando quanto quanta quantos quantas onde por que é são foi ser está estão estava há um uma o os a as",
   fra: "quel quelle quels quelles qui que quoi comment quand combien où pourquoi est-ce quelqu'un c'est qu'est d'un d'une l' y a été",
   deu: "wer was wann wo wie warum wieso weshalb welche welcher welches welchen welchem wen wem wessen wieviel wie viele",
   ita: "quale quali chi che cosa come quando quanto quanta quanti quante dove perché è sono fu",
@@ -70,7 +71,7 @@ function surfacesOf(entry: string): string[] {
   const tokens = analyse(entry).filter((token) => token.kind !== "whole");
   const unspaced = tokens.some((token) => token.kind !== "word");
   if (!unspaced) return entry.includes(" ") ? [] : tokens.map((token) => token.surface);
-  return tokens.length <= 2 && tokens[0] !== undefined ? [tokens[0].surface] : [];
+  return tokens[0] !== undefined && tokens.filter(({ kind }) => kind === "pair").length < 2 ? [tokens[0].surface] : [];
 }
 
 /**
@@ -80,8 +81,9 @@ function surfacesOf(entry: string): string[] {
 export function languagesOf(tokens: readonly Token[]): Language[] {
   const scripts = new Set(tokens.map((token) => token.script));
   const languages: Language[] = [];
+  const kana = scripts.has(HIRAGANA) || scripts.has(KATAKANA);
   for (const script of scripts) {
-    const candidates = LANGUAGES_OF.get(script) ?? [];
+    const candidates = LANGUAGES_OF.get(kana && script === HAN ? HIRAGANA : script) ?? [];
     const best = candidates.length < 2 ? candidates[0] : mostLikely(candidates, tokens);
     if (best !== undefined && !languages.includes(best)) languages.push(best);
   }

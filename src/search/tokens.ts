@@ -37,13 +37,13 @@ const MAX_KIND_CHANGES = 2;
 const CACHE_SIZE = 60_000;
 const MAX_CACHED_CHUNK = 32;
 
-type Terms = { words: string; wholes: string };
+type Terms = { words: string; behind: string };
 /** Text repeats itself: what a run of non-blanks becomes is worked out once. */
 const cache = new Map<string, Terms>();
 
 /**
- * The tokens a text is indexed as: its words in order, then the identifiers in it as wholes (at the end, so that words that
- * are neighbours in the text are neighbours here). Queries are made of the same tokens.
+ * The tokens a text is indexed as: its words in order, then identifiers as wholes and characters of unspaced scripts by
+ * themselves (at the end, so that words that are neighbours in the text are neighbours here). Queries are made of the same tokens.
  */
 export function indexTokens(text: string): string[] {
   const joined = indexTokenString(text);
@@ -53,23 +53,23 @@ export function indexTokens(text: string): string[] {
 /** `indexTokens` joined by single blanks. */
 export function indexTokenString(text: string): string {
   let words = "";
-  let wholes = "";
+  let behind = "";
   forEachChunk(text, (chunk) => {
     const terms = termsOf(chunk);
     words += terms.words;
-    if (terms.wholes !== "") wholes += terms.wholes;
+    if (terms.behind !== "") behind += terms.behind;
   });
-  return (words + wholes).slice(1);
+  return (words + behind).slice(1);
 }
 
-/** The tokens of a text with what is known of each; words first, wholes last. */
+/** The tokens of a text with what is known of each; words first. */
 export function analyse(text: string): Token[] {
   const words: Token[] = [];
-  const wholes: Token[] = [];
+  const behind: Token[] = [];
   forEachChunk(text, (chunk) => {
-    for (const token of tokensOfChunk(chunk)) (token.kind === "whole" ? wholes : words).push(token);
+    for (const token of tokensOfChunk(chunk)) (isBehind(token) ? behind : words).push(token);
   });
-  return [...words, ...wholes];
+  return [...words, ...behind];
 }
 
 /** 1 for ASCII characters that mean nothing at either end of a word: all but letters, digits and `#`, `@`, `+`. */
@@ -103,8 +103,8 @@ function termsOf(chunk: string): Terms {
 }
 
 function joinTerms(tokens: Token[]): Terms {
-  const terms: Terms = { words: "", wholes: "" };
-  for (const token of tokens) terms[token.kind === "whole" ? "wholes" : "words"] += ` ${token.term}`;
+  const terms: Terms = { words: "", behind: "" };
+  for (const token of tokens) terms[isBehind(token) ? "behind" : "words"] += ` ${token.term}`;
   return terms;
 }
 
@@ -171,16 +171,22 @@ function joins(left: Atom, right: Atom): boolean {
   return kept || left.script === right.script || left.script === DIGIT || right.script === DIGIT;
 }
 
-/** Overlapping pairs; the last character also alone, so that each one begins some term and `x*` finds it. */
+/** Overlapping pairs, and each character by itself: one may be a word, and particles glued to a word change its pairs. */
 function addPairs(tokens: Token[], atom: Atom): void {
-  const characters = foldWord(atom.text, atom.script).match(/\P{M}\p{M}*/gu) ?? [];
+  const { script } = atom;
+  const characters = foldWord(atom.text, script).match(/\P{M}\p{M}*/gu) ?? [];
   for (let index = 0; index + 1 < characters.length; index++) {
     const pair = characters[index]! + characters[index + 1]!;
-    tokens.push({ term: pair, surface: pair, kind: "pair", part: false, script: atom.script });
+    tokens.push({ term: pair, surface: pair, kind: "pair", part: false, script });
   }
-  const last = characters.at(-1);
-  if (last !== undefined)
-    tokens.push({ term: last, surface: last, kind: "single", part: characters.length > 1, script: atom.script });
+  for (const character of characters) {
+    tokens.push({ term: character, surface: character, kind: "single", part: characters.length > 1, script });
+  }
+}
+
+/** Whether a token stands behind the words, since it has no place of its own among them. */
+function isBehind(token: Token): boolean {
+  return token.kind === "whole" || (token.kind === "single" && token.part);
 }
 
 function addCompound(tokens: Token[], run: Atom[], after: string): void {
@@ -216,8 +222,10 @@ function addCompound(tokens: Token[], run: Atom[], after: string): void {
     }
   }
   for (const whole of wholes) {
+    // `data-sets` written together is a word like any other.
+    const term = /^[\p{L}\p{M}]+$/u.test(whole) ? stem(whole, first.script) : whole;
     if (whole.length <= MAX_TERM)
-      tokens.push({ term: whole, surface: whole, kind: "whole", part: false, script: first.script });
+      tokens.push({ term, surface: whole, kind: "whole", part: false, script: first.script });
   }
 }
 

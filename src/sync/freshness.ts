@@ -20,7 +20,7 @@ export type Freshness = {
   /** Syncs now; joins a sync that is running. */
   sync(options?: StartOptions): Promise<SyncReport>;
   sessionStarted(): void;
-  /** A search was answered; without watching it looks for changes, but not more often than they cost. */
+  /** A search was answered: looks for changes, at most now and then, and rarely while they are watched. */
   searched(): void;
   /** A search met a file that is gone or changed. */
   outdated(): void;
@@ -33,6 +33,8 @@ export type Freshness = {
 /** Least time between two syncs that searches cause, and how many times longer than a sync takes it is. */
 const LEAST_PAUSE_MS = 2000;
 const PAUSE_FACTOR = 20;
+/** The same while watching: network and foreign file systems tell nothing of changes that are made elsewhere. */
+const WATCHED_PAUSE_MS = 60_000;
 
 /** Starts watching and timers as the settings say; the first sync is the caller's. */
 export function keepFresh(home: Home, options: FreshnessOptions): Freshness {
@@ -44,7 +46,7 @@ export function keepFresh(home: Home, options: FreshnessOptions): Freshness {
   /** Names of collections to sync next in the background. */
   const due = new Set<string>();
   let working = false;
-  let quietUntil = 0;
+  let last = { at: 0, ms: 0 };
   let watcher: Watcher | null = null;
 
   const work = async (): Promise<void> => {
@@ -55,7 +57,7 @@ export function keepFresh(home: Home, options: FreshnessOptions): Freshness {
       due.clear();
       try {
         const report = await startSync(home, { collections, joins: false, signal });
-        quietUntil = Date.now() + Math.max(LEAST_PAUSE_MS, report.ms * PAUSE_FACTOR);
+        last = { at: Date.now(), ms: report.ms };
         onReport?.(report);
       } catch (error) {
         if (!signal.aborted) onWarning(`A sync in the background failed: ${messageOf(error)}`);
@@ -106,6 +108,7 @@ export function keepFresh(home: Home, options: FreshnessOptions): Freshness {
         ...start,
         signal: start.signal === undefined ? signal : AbortSignal.any([start.signal, signal]),
       });
+      last = { at: Date.now(), ms: report.ms };
       watcher?.refresh();
       return report;
     },
@@ -113,8 +116,8 @@ export function keepFresh(home: Home, options: FreshnessOptions): Freshness {
       if (settings.onSessionStart) syncSoon(everything());
     },
     searched() {
-      if (!settings.onSearch || (watcher?.active ?? false) || Date.now() < quietUntil) return;
-      syncSoon(notes);
+      const pause = Math.max(watcher?.active ? WATCHED_PAUSE_MS : LEAST_PAUSE_MS, last.ms * PAUSE_FACTOR);
+      if (settings.onSearch && Date.now() >= last.at + pause) syncSoon(notes);
     },
     outdated: () => syncSoon(notes),
     transcriptChanged: (path) => void transcriptChanged(path),

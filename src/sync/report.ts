@@ -3,7 +3,7 @@ import type { Skipped } from "./scan.ts";
 
 export type SyncPhase = "scan" | "read" | "write" | "embed";
 
-/** How far a phase is; `read` and `write` count files, `embed` texts. */
+/** How far a phase is: `scan` in collections, `embed` in passages, `read` and `write` in files, few of which may need writing. */
 export type SyncProgress = { phase: SyncPhase; done: number; total: number };
 
 /** What a sync did to one collection, in files. */

@@ -23,6 +23,8 @@ export type CollectionRun = {
   signal: AbortSignal;
   onProgress: (progress: SyncProgress) => void;
   skipped: Skipped[];
+  /** Sentences for people. */
+  warnings: string[];
 };
 
 /** How a collection was synced last, as `memq_meta` keeps it. */
@@ -109,7 +111,7 @@ async function takeFile(file: ScannedFile, known: DocumentRow | undefined, conte
   if (known === undefined) report.added += 1;
   else if (known.hash === read.draft.hash) report.unchanged += 1;
   else report.changed += 1;
-  if (read.notice !== undefined) skip(read.notice);
+  if (read.notice !== undefined) run.warnings.push(`${collection.root}/${file.path}: ${read.notice}.`);
   batch.add(read.draft);
   return true;
 }

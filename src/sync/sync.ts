@@ -63,8 +63,8 @@ async function syncOpenIndex(index: Index, home: Home, options: SyncOptions): Pr
   const started = performance.now();
   const { signal = NEVER, onProgress = () => {} } = options;
   const wanted = home.collections.filter(({ name }) => options.collections?.includes(name) ?? true);
-  const run: CollectionRun = { home, index, signal, onProgress, force: options.force ?? false, skipped: [] };
   const warnings = [...index.warnings];
+  const run: CollectionRun = { home, index, signal, onProgress, force: options.force ?? false, skipped: [], warnings };
 
   onProgress({ phase: "scan", done: 0, total: wanted.length });
   const scans = scanCollections(wanted, { shareFiles: home.kind === "qmd" });
@@ -72,10 +72,12 @@ async function syncOpenIndex(index: Index, home: Home, options: SyncOptions): Pr
   await breathe(signal);
 
   const collections: CollectionReport[] = [];
+  const overall = overallProgress(scans, onProgress);
   for (const scan of scans) {
     run.skipped.push(...scan.skipped);
     if (scan.rootProblem !== undefined) warnings.push(rootWarning(scan));
-    collections.push(await syncCollection(scan, run));
+    collections.push(await syncCollection(scan, { ...run, onProgress: overall.report }));
+    overall.next();
   }
   let removed = 0;
   // A qmd home keeps the documents of a removed collection until `cleanup`.
@@ -103,6 +105,26 @@ async function syncOpenIndex(index: Index, home: Home, options: SyncOptions): Pr
     skipped: run.skipped,
     warnings,
     embedding: embedding.outcome,
+  };
+}
+
+/** Makes the progress of one collection after another that of all. */
+function overallProgress(scans: readonly CollectionScan[], onProgress: (progress: SyncProgress) => void) {
+  const total = scans.reduce((sum, { files }) => sum + files.length, 0);
+  const before = { read: 0, write: 0 };
+  const current = { read: 0, write: 0 };
+  return {
+    report: ({ phase, done }: SyncProgress): void => {
+      if (phase !== "read" && phase !== "write") return;
+      current[phase] = done;
+      onProgress({ phase, done: before[phase] + done, total });
+    },
+    next: (): void => {
+      for (const phase of ["read", "write"] as const) {
+        before[phase] += current[phase];
+        current[phase] = 0;
+      }
+    },
   };
 }
 

@@ -59,6 +59,12 @@ describe("titleOf", () => {
     expect(titleOf(text, path)).toBe(title);
   });
 
+  test("a heading of a megabyte is cut, at a whole character", () => {
+    const title = titleOf(`# ${"😀".repeat(500_000)}`, "x.md");
+    expect(title).toBe("😀".repeat(150));
+    expect(titleOf(`# a${"😀".repeat(500)}`, "x.md")).toBe(`a${"😀".repeat(149)}`);
+  });
+
   test("a carriage return is no part of it", () => {
     expect(titleOf("# Windows\r\n", "x.md")).toBe("Windows");
   });

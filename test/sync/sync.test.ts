@@ -165,9 +165,17 @@ describe("what a sync survives", () => {
     ]);
   });
 
+  test("bytes that are no UTF-8 are replaced, and the note is indexed with a warning", async () => {
+    const root = tempFolder();
+    writeNotes(root, { "a.md": Uint8Array.of(0x74, 0x65, 0x61, 0x20, 0xf0, 0x9f, 0x62, 0x80) });
+    const report = await syncIndex(homeOf(root));
+    expect(report).toMatchObject({ files: 1, added: 1, skipped: [] });
+    expect(report.warnings[0]).toStartWith(`${join(root, "a.md")}: some of its bytes`);
+  });
+
   test("lines of 5 MB", async () => {
     const root = tempFolder();
-    writeNotes(root, { "a.md": `${"word ".repeat(1_000_000)}\nend\n` });
+    writeNotes(root, { "a.md": `# ${"word ".repeat(1_000_000)}\nend\n` });
     const home = homeOf(root);
     expect((await syncIndex(home)).passages).toBeGreaterThan(3000);
   }, 20_000);
@@ -357,6 +365,17 @@ describe("embedding", () => {
     expect(seen).toEqual(["Image file: ../pics/p.png image/png 12"]);
     expect(report.skipped).toEqual([{ path: join(root, "fake.png"), reason: "it is neither an image nor a sound" }]);
   });
+});
+
+test("progress counts the files of all collections", async () => {
+  const root = tempFolder();
+  writeNotes(root, { "x/a.md": "a", "x/b.md": "b", "y/c.md": "c" });
+  const collections = ["x", "y"].map((name) => collectionOf(join(root, name), { name, pathPrefix: `${name}/` }));
+  const progress: string[] = [];
+  await syncIndex(homeOf(root, { collections }), {
+    onProgress: ({ phase, done, total }) => progress.push(`${phase} ${done}/${total}`),
+  });
+  expect(progress).toEqual(["scan 0/2", "scan 2/2", "read 2/3", "write 2/3", "read 3/3", "write 3/3"]);
 });
 
 test("a transcript's passages cite its own lines", async () => {

@@ -1,0 +1,64 @@
+import { afterAll, expect, test } from "bun:test";
+import { nameLeg } from "../../src/search/names.ts";
+import { documentsById } from "../../src/store/documents.ts";
+import { testHome } from "./homes.ts";
+
+const home = await testHome({
+  "memory/network.md": "routers",
+  "memory/old/network.md": "routers of old",
+  "memory/network-notes.md": "more",
+  "memory/2026_06_16.md": "underscores",
+  "memory/2026-06-16.md": "dashes",
+  "memory/Café.md": "coffee",
+  "memory/🐘.md": "elephant",
+  "memory/my note.md": "blank",
+});
+afterAll(() => home.close());
+const collections = home.home.collections.map((collection) => collection.name);
+
+function ask(query: string): [string, number][] {
+  const hits = nameLeg(home.index, query, { collections });
+  const documents = documentsById(
+    home.index,
+    hits.map((hit) => hit.documentId),
+  );
+  return hits.map((hit): [string, number] => [documents.get(hit.documentId)?.path ?? "", hit.tier]);
+}
+
+test.each([
+  ["memory/network.md", [["memory/network.md", 3]]],
+  [" ./Memory\\Network.md ", [["memory/network.md", 3]]],
+  [
+    "network.md",
+    [
+      ["memory/network.md", 2],
+      ["memory/old/network.md", 2],
+    ],
+  ],
+  [
+    "NETWORK",
+    [
+      ["memory/network.md", 1],
+      ["memory/old/network.md", 1],
+    ],
+  ],
+  ["old/network.md", []],
+  ["2026_06_16.md", [["memory/2026_06_16.md", 2]]],
+  ["cafe\u0301", [["memory/Café.md", 1]]],
+  ["🐘", [["memory/🐘.md", 1]]],
+  ["my note", [["memory/my note.md", 1]]],
+  ["what is in the network note?", []],
+  ["", []],
+] as [string, [string, number][]][])("%s", (query, expected) => expect(ask(query)).toEqual(expected));
+
+test("scope holds", () => {
+  expect(nameLeg(home.index, "network", { collections: [] })).toEqual([]);
+  const [first] = nameLeg(home.index, "network", { collections });
+  expect(nameLeg(home.index, "network", { collections, documentIds: [first!.documentId] })).toEqual([first!]);
+});
+
+test("a note that came since is known", async () => {
+  home.write({ "memory/fresh.md": "new" });
+  await home.sync();
+  expect(ask("fresh")).toEqual([["memory/fresh.md", 1]]);
+});
