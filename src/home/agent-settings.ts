@@ -195,7 +195,7 @@ function recencyOf(keys: KeyReader): SearchProfile["recency"] {
   return {
     mode,
     halfLifeDays: keys.number(`${base}.halfLifeDays`),
-    floor: keys.optionalNumber(`${base}.floor`) ?? (mode === "nudge" ? 0.8 : 0),
+    floor: keys.optionalNumber(`${base}.floor`) ?? (mode === "nudge" ? 0.9 : 0),
     undated: keys.text(`${base}.undated`) as SearchProfile["recency"]["undated"],
   };
 }

@@ -15,7 +15,8 @@ import { byDeadline } from "./deadline.ts";
 import type { TranscriptDeltas } from "./deltas.ts";
 import type { GetAnswer, GetRequest } from "./get.ts";
 import { readNote } from "./get.ts";
-import type { MemorySearchAnswer, MemorySearchRequest, OpenedForSearch, SearchContext } from "./search.ts";
+import { providerOpener } from "./provider.ts";
+import type { MemorySearchAnswer, MemorySearchRequest, SearchContext } from "./search.ts";
 import { answerWithoutIndex, searchMemory } from "./search.ts";
 import type { MemoryStatus } from "./status.ts";
 
@@ -63,8 +64,8 @@ export type MemoryEngine = {
 };
 
 const SEARCH_DEADLINE_MS = 15_000;
-/** A provider that could not be set up is tried again after this time. */
-const PROVIDER_RETRY_MS = 60_000;
+/** How long a status waits for the provider to be set up. */
+const PROVIDER_MS = 1000;
 
 /** What a caller of `memory.index` is told of a sync. */
 export function indexAnswer(report: SyncReport): IndexAnswer {
@@ -133,8 +134,9 @@ export function openMemoryEngine(agent: AgentHome, options: EngineOptions): Memo
     }
     const deadline = Date.now() + (request.deadlineMs ?? SEARCH_DEADLINE_MS);
     const degraded = await waitForFirstSync(deadline);
-    const opened = await provider.by(deadline);
-    const context = { agent, index: reader.current(), opened, degraded, deadline };
+    const index = reader.current();
+    const opened = await provider.by(deadline, index);
+    const context = { agent, index, opened, degraded, deadline };
     const { answer, stale } = await searchMemory(context, request);
     if (stale) freshness?.outdated();
     else freshness?.searched();
@@ -151,13 +153,9 @@ export function openMemoryEngine(agent: AgentHome, options: EngineOptions): Memo
     index,
     async status({ deep }) {
       const { memoryStatus } = await import("./status.ts");
-      return memoryStatus({
-        agent,
-        index: reader.current(),
-        opened: await provider.by(Date.now() + 1000),
-        syncs,
-        deep,
-      });
+      const index = reader.current();
+      const opened = await provider.by(Date.now() + PROVIDER_MS, index);
+      return memoryStatus({ agent, index, opened, syncs, deep });
     },
     isEmpty,
     readIndex: () => reader.current(),
@@ -244,33 +242,4 @@ function indexReader(path: string, live: boolean): IndexReader {
     },
   };
   return reader;
-}
-
-/** Opens the agent's embedding provider when first needed, and again a while after that failed. */
-function providerOpener({ home, env }: AgentHome): {
-  by(deadline: number): Promise<OpenedForSearch>;
-  close(): Promise<void>;
-} {
-  let opening: Promise<OpenedForSearch> | null = null;
-  let openedAt = 0;
-  async function open(): Promise<OpenedForSearch> {
-    if (home.embedding.provider === "none") return { explicit: false };
-    const { openProvider } = await import("../embed/registry.ts");
-    return openProvider(home.embedding, { kind: "agent", env });
-  }
-  return {
-    async by(deadline) {
-      if (opening === null || Date.now() - openedAt > PROVIDER_RETRY_MS) {
-        const last = await opening;
-        if (last?.provider === undefined) opening = open();
-        openedAt = Date.now();
-      }
-      const late = { explicit: false, reason: "The embedding provider was not ready in time." };
-      return byDeadline(opening ?? open(), deadline, late);
-    },
-    async close() {
-      const opened = await opening?.catch(() => null);
-      await opened?.provider?.close();
-    },
-  };
 }

@@ -3,7 +3,7 @@ import type { Collection, SearchProfile } from "../home/types.ts";
 export const DAY_MS = 86_400_000;
 
 /** What recency needs to know of a document. */
-export type Dated = { path: string; mtimeMs: number };
+export type Dated = { path: string; mtimeMs: number; date: string | null };
 
 const namedDay = /^(\d{4})-(\d{2})-(\d{2})(?=$|[-_.])/;
 const evergreenNames = new Set(["MEMORY.md", "memory.md", "USER.md"]);
@@ -26,7 +26,7 @@ export function utcMidnight(day: string): number | null {
 
 /**
  * When a document is from, for recency, in milliseconds since 1970; null for one that never fades. Dated names count from midnight
- * UTC, transcripts from their last activity, and undated notes only under `undated: "mtime"`. A negative modification time is none.
+ * UTC, transcripts from their last message, and undated notes only under `undated: "mtime"`. A negative modification time is none.
  */
 export function fadesFrom(
   document: Dated,
@@ -34,11 +34,18 @@ export function fadesFrom(
   undated: SearchProfile["recency"]["undated"],
 ): number | null {
   const modified = document.mtimeMs < 0 ? null : document.mtimeMs;
-  if (source === "sessions") return modified;
+  if (source === "sessions") return lastMessageOf(document, modified);
   const day = dayInName(document.path);
   if (day !== null) return utcMidnight(day);
   if (undated === "evergreen" || evergreenNames.has(document.path)) return null;
   return modified;
+}
+
+/** Of the last message only the day is known; the file's own time is finer where it agrees, and wrong where the file was copied. */
+function lastMessageOf({ date }: Dated, modified: number | null): number | null {
+  const day = date === null ? null : utcMidnight(date);
+  if (day === null) return modified;
+  return modified !== null && modified >= day && modified < day + DAY_MS ? modified : day;
 }
 
 /**

@@ -46,6 +46,8 @@ export type RankingFacts = {
   path: string;
   /** −1 when another program wrote the document. */
   mtimeMs: number;
+  /** `YYYY-MM-DD` of front matter, or of a transcript's last message. */
+  date: string | null;
 };
 
 /** Ranking facts by passage id; passages that are gone, or whose document is, are absent. */
@@ -53,7 +55,7 @@ export function rankingFacts(index: Index, passageIds: readonly number[]): Map<n
   const rows = index.db
     .query<RankingFacts, [string]>(
       `SELECT p.id AS passageId, p.document_id AS documentId, p.seq, p.importance, d.collection, d.path,
-       coalesce(f.mtime_ms, -1) AS mtimeMs FROM memq_passages p CROSS JOIN documents d ON d.id = p.document_id
+       coalesce(f.mtime_ms, -1) AS mtimeMs, f.date FROM memq_passages p CROSS JOIN documents d ON d.id = p.document_id
        LEFT JOIN memq_files f ON f.document_id = d.id WHERE d.active = 1 AND p.id IN (SELECT value FROM json_each(?))`,
     )
     .all(JSON.stringify(passageIds));

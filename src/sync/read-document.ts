@@ -1,10 +1,11 @@
 import { readFileSync } from "node:fs";
+import { documentCutting } from "../home/document-cutting.ts";
 import type { Collection, Home } from "../home/types.ts";
 import { cutPassages } from "../notes/cut.ts";
 import { decodeNote } from "../notes/decode.ts";
 import { noteFacts } from "../notes/front-matter.ts";
 import { mediaLabel, mediaType } from "../notes/media.ts";
-import type { Cutting, NoteFacts, PassageDraft } from "../notes/types.ts";
+import type { NoteFacts, PassageDraft } from "../notes/types.ts";
 import { indexTokenString } from "../search/tokens.ts";
 import type { DocumentDraft, DocumentRow, PassageToStore } from "../store/types.ts";
 import { errorCode, reasonOf, type ScannedFile } from "./scan.ts";
@@ -57,7 +58,9 @@ async function textDocument(bytes: Uint8Array, file: ScannedFile, context: ReadC
     lineOf: source.lineOf,
     keyOf: home.kind === "qmd" ? (_, seq) => `${hash}_${seq}` : (textHash) => `${textHash}_0`,
   };
-  const passages = cutPassages(text, cuttingOf(home, collection, file.path)).map((passage) => toStore(passage, facts));
+  const passages = cutPassages(text, documentCutting(home, collection, file.path)).map((passage) =>
+    toStore(passage, facts),
+  );
   const draft = draftOf(file, collection, { title, hash, text, date: date ?? null, tags, passages });
   return decoded.replaced
     ? { kind: "draft", draft, notice: "some of its bytes are not UTF-8 and were replaced" }
@@ -78,13 +81,6 @@ async function sourceOf(text: string, path: string, { source }: Collection): Pro
     facts: async () => ({ title: sessionIdOf(path.slice(path.lastIndexOf("/") + 1)), tags: [], ...date }),
     lineOf: (line) => transcript.sourceLines[line - 1] ?? line,
   };
-}
-
-/** How a document is cut: the curated root files of an agent's workspace per entry. */
-function cuttingOf(home: Home, { pathPrefix }: Collection, path: string): Cutting {
-  const { cutting } = home;
-  const isCurated = pathPrefix === "" && (path === "MEMORY.md" || path === "USER.md");
-  return home.kind === "agent" && cutting.kind === "lines" && isCurated ? { ...cutting, kind: "entries" } : cutting;
 }
 
 type PassageFacts = {

@@ -334,3 +334,32 @@ describe("concurrency", () => {
     expect(await client.exited).toBe(0);
   });
 });
+
+test("notes embedded by the fallback are found through the fallback", async () => {
+  const embed = (texts: string[]): number[][] =>
+    texts.map((text) => (/router|network box/i.test(text) ? [1, 0] : [0, 1]));
+  const server = Bun.serve({
+    port: 0,
+    async fetch(request) {
+      if (new URL(request.url).pathname.startsWith("/v1")) return new Response("no such key", { status: 401 });
+      const { input } = (await request.json()) as { input: string | string[] };
+      return Response.json({ embeddings: embed([input].flat()) });
+    },
+  });
+  const remote = { baseUrl: `${server.url.origin}/v1`, apiKey: "wrong" };
+  const config = {
+    models: { providers: { ollama: { baseUrl: server.url.origin } } },
+    agents: { defaults: { memorySearch: { provider: "openai-compatible", model: "m", remote, fallback: "ollama" } } },
+  };
+  const client = start();
+  await client.call("initialize", { ...makeHome(NOTES), config, watch: false });
+  await client.call("memory.index");
+  const found = await client.call("memory.search", { query: "network box" });
+  expect(found).toMatchObject({
+    mode: "hybrid",
+    provider: "ollama",
+    fallback: { from: "openai-compatible", reason: expect.any(String) },
+  });
+  expect(found.results[0].path).toBe("memory/2026-02-10.md");
+  await server.stop(true);
+});

@@ -40,7 +40,7 @@ describe("the day in a name", () => {
 describe("recency", () => {
   const now = Date.parse("2026-02-10T00:00:00Z");
   const factorOf = (path: string, over: object = {}): number =>
-    recencyFactor(fadesFrom({ path, mtimeMs: 0 }, "memory", "evergreen"), now, { ...documented, ...over });
+    recencyFactor(fadesFrom({ path, mtimeMs: 0, date: null }, "memory", "evergreen"), now, { ...documented, ...over });
 
   test.each([
     ["memory/2026-02-10.md", 1],
@@ -65,14 +65,18 @@ describe("recency", () => {
   });
 
   test("undated notes fade by modification time only when asked for, curated files never", () => {
-    const note = { path: "memory/network.md", mtimeMs: now - 30 * DAY_MS };
+    const note = { path: "memory/network.md", mtimeMs: now - 30 * DAY_MS, date: null };
     expect(fadesFrom(note, "memory", "evergreen")).toBeNull();
     expect(fadesFrom(note, "memory", "mtime")).toBe(note.mtimeMs);
     expect(fadesFrom({ ...note, path: "MEMORY.md" }, "memory", "mtime")).toBeNull();
   });
 
-  test("transcripts fade by their last activity", () => {
-    expect(fadesFrom({ path: "2026-02-01-x.jsonl", mtimeMs: 5 }, "sessions", "evergreen")).toBe(5);
+  test("transcripts fade by their last message", () => {
+    const copied = { path: "2026-02-01-x.jsonl", mtimeMs: now, date: "2026-01-11" };
+    expect(fadesFrom(copied, "sessions", "evergreen")).toBe(now - 30 * DAY_MS);
+    const sameDay = { ...copied, mtimeMs: now - 29.5 * DAY_MS };
+    expect(fadesFrom(sameDay, "sessions", "evergreen")).toBe(sameDay.mtimeMs);
+    expect(fadesFrom({ ...copied, date: null }, "sessions", "evergreen")).toBe(now);
   });
 
   test("is a finite factor in (0, 1], falling with age", () => {

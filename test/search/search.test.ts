@@ -1,4 +1,5 @@
 import { afterAll, describe, expect, test } from "bun:test";
+import * as fc from "fast-check";
 import { rmSync, unlinkSync } from "node:fs";
 import { join } from "node:path";
 import type { EmbeddingProvider } from "../../src/embed/types.ts";
@@ -278,5 +279,91 @@ describe("what is asked for", () => {
     );
     expect((await home.ask("gateway commit a828e60 fix build")).hits[0]?.path).toBe("memory/id.md");
     expect((await home.ask('gateway commit fix "deploy the gateway"')).hits[0]?.path).toBe("memory/p.md");
+  });
+});
+
+describe("whatever is asked", () => {
+  const word = fc.constantFrom(
+    "router",
+    "gateway",
+    "Rod",
+    "10",
+    '"deploy the',
+    "-x",
+    "部署",
+    "*",
+    "memory/a.md",
+    "the",
+    "",
+  );
+  const queries = fc.array(word, { maxLength: 5 }).map((words) => words.join(" "));
+
+  test("scores are finite and within bounds, rows are distinct, the order is the same again", async () => {
+    const home = await opened(
+      {
+        "MEMORY.md": "- Rod likes the gateway. <!-- importance: 10 -->\n- The router is old. <!-- importance: 1 -->",
+        "memory/a.md": "Deploy the gateway on Friday, says Rod.",
+        "memory/b.md": "Deploy the gateway on Friday, says Rod!",
+        "memory/2026-02-10.md": "请求 之前讨论的部署方案, router 10",
+      },
+      { provider: standIn(hashedWords) },
+    );
+    const fusions = fc.constantFrom("relative" as const, "weighted" as const);
+    await fc.assert(
+      fc.asyncProperty(queries, fusions, fc.integer({ min: 1, max: 8 }), async (query, fusion, limit) => {
+        const profile = { ...home.home.search, fusion, minScore: 0 };
+        const asOf = Date.parse("2026-03-01T00:00:00Z");
+        const { hits } = await home.ask(query, { profile, limit, asOf });
+        expect(hits.length).toBeLessThanOrEqual(limit);
+        expect(new Set(hits.map((hit) => hit.passageId)).size).toBe(hits.length);
+        for (const hit of hits) expect(hit.score >= 0 && hit.score <= 1.25).toBe(true);
+        expect((await home.ask(query, { profile, limit, asOf })).hits).toEqual(hits);
+        const plain = await home.ask(query, {
+          profile: { ...profile, mmr: { enabled: false, lambda: 1 } },
+          limit,
+          asOf,
+        });
+        expect(hits[0]?.passageId).toBe(plain.hits[0]?.passageId as number);
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  test("a large limit takes as many candidates as it needs", async () => {
+    const many = Object.fromEntries(
+      Array.from({ length: 260 }, (_, i) => [`memory/n${i}.md`, `Note ${i} about the router.`]),
+    );
+    const home = await opened(many);
+    expect((await home.ask("router", { limit: 1000 })).hits.length).toBe(260);
+  });
+
+  test("vectors alone that can't be had are replaced by keywords", async () => {
+    const slow = standIn(hashedWords, { embedQuery: () => new Promise(() => {}) });
+    const home = await opened(
+      { "memory/a.md": "The router is old." },
+      { ...hybrid({ enabled: false }), provider: slow },
+    );
+    const answer = await home.ask("router", { deadline: Date.now() + 30 });
+    expect(answer).toMatchObject({ mode: "keyword", degraded: ["vector"], hits: [{ path: "memory/a.md" }] });
+  });
+
+  test("a reranker has the last word, or is named when it has none", async () => {
+    const home = await opened({ "memory/a.md": "router router router", "memory/b.md": "A router is an aside here." });
+    const likesB = async (_: string, texts: string[]): Promise<number[]> =>
+      texts.map((text) => (text.includes("aside") ? 1 : 0));
+    const liked = await home.ask("a router", { rerank: likesB });
+    expect(liked.degraded).toEqual([]);
+    expect(liked.hits.map((hit) => hit.score)).toEqual([0.75, 0.75 / 2 + 0.25]);
+    const broken = await home.ask("a router", { rerank: () => Promise.reject(new Error("no model")) });
+    expect(broken.degraded).toEqual(["rerank"]);
+    expect(broken.hits.length).toBe(2);
+  });
+
+  test("a file of two collections is shown once", async () => {
+    const home = await opened(
+      { "memory/projects/a.md": "The router is old.", "memory/b.md": "Nothing." },
+      { config: { agents: { defaults: { memorySearch: { extraPaths: ["memory/projects"] } } } } },
+    );
+    expect((await home.ask("router")).hits.length).toBe(1);
   });
 });
