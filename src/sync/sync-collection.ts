@@ -173,6 +173,18 @@ export async function breathe(signal: AbortSignal): Promise<void> {
   if (signal.aborted) throw syncCancelled();
 }
 
+/** Takes along how a collection was synced last when it gets another name, so that its files are not read again. */
+export function renameLastSync(index: Index, from: string, to: string): void {
+  const stored = readMeta(index, metaKey(from));
+  writeMeta(index, metaKey(from), null);
+  writeMeta(index, metaKey(to), stored);
+}
+
+/** Forgets how a collection was synced last. */
+export function forgetLastSync(index: Index, collection: string): void {
+  writeMeta(index, metaKey(collection), null);
+}
+
 function metaKey(collection: string): string {
   return `sync:${collection}`;
 }
