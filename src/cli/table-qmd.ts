@@ -1,5 +1,6 @@
 import type { QmdOption } from "./options.ts";
 import type { Command } from "./table.ts";
+import { ADMIN_COMMANDS } from "./table-qmd-admin.ts";
 
 const SEARCH_OPTIONS = [
   "collection",
@@ -62,4 +63,4 @@ const READING_COMMANDS: Command[] = [
 ];
 
 /** The commands on notes, in the order in which help lists them. */
-export const QMD_COMMANDS: readonly Command[] = [...READING_COMMANDS];
+export const QMD_COMMANDS: readonly Command[] = [...READING_COMMANDS, ...ADMIN_COMMANDS];

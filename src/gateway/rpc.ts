@@ -78,6 +78,7 @@ export async function serveRpc(defaults: MemoryPlace): Promise<never> {
   }
 
   // A loose end of one request must not end the service of all.
+  process.removeAllListeners("unhandledRejection");
   process.on("unhandledRejection", (error) => console.error(messageOf(error)));
   for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.once(signal, () => void stop());
   try {

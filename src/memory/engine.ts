@@ -1,11 +1,8 @@
-import { statSync } from "node:fs";
 import { MemqError, messageOf } from "../errors.ts";
 import type { AgentHome } from "../home/agent-home.ts";
 import type { Collection } from "../home/types.ts";
 import { documentCounts, findDocument } from "../store/documents.ts";
-import { openIndex } from "../store/open.ts";
 import type { Index } from "../store/types.ts";
-import { keepVectorCodes } from "../store/vector-codes.ts";
 import { isSyncing } from "../sync/client.ts";
 import type { FreshnessOptions } from "../sync/freshness.ts";
 import { keepFresh } from "../sync/freshness.ts";
@@ -15,7 +12,10 @@ import { byDeadline } from "./deadline.ts";
 import type { TranscriptDeltas } from "./deltas.ts";
 import type { GetAnswer, GetRequest } from "./get.ts";
 import { readNote } from "./get.ts";
-import type { MemorySearchAnswer, MemorySearchRequest, OpenedForSearch, SearchContext } from "./search.ts";
+import type { IndexReader } from "./index-reader.ts";
+import { indexReader } from "./index-reader.ts";
+import { providerOpener } from "./provider.ts";
+import type { MemorySearchAnswer, MemorySearchRequest, SearchContext } from "./search.ts";
 import { answerWithoutIndex, searchMemory } from "./search.ts";
 import type { MemoryStatus } from "./status.ts";
 
@@ -52,7 +52,7 @@ export type MemoryEngine = {
   status(options: { deep: boolean }): Promise<MemoryStatus>;
   /** Whether the index holds no document yet. */
   isEmpty(): boolean;
-  /** The index, open for reading; it is the engine that closes it. */
+  /** The index, open for reading, to be used at once and not kept over an `await`. */
   readIndex(): Index;
   /** Something on disk is newer than the index: a living engine syncs soon. */
   outdated(): void;
@@ -63,8 +63,8 @@ export type MemoryEngine = {
 };
 
 const SEARCH_DEADLINE_MS = 15_000;
-/** A provider that could not be set up is tried again after this time. */
-const PROVIDER_RETRY_MS = 60_000;
+/** How long a status waits for the provider to be set up. */
+const PROVIDER_MS = 1000;
 
 /** What a caller of `memory.index` is told of a sync. */
 export function indexAnswer(report: SyncReport): IndexAnswer {
@@ -133,9 +133,10 @@ export function openMemoryEngine(agent: AgentHome, options: EngineOptions): Memo
     }
     const deadline = Date.now() + (request.deadlineMs ?? SEARCH_DEADLINE_MS);
     const degraded = await waitForFirstSync(deadline);
-    const opened = await provider.by(deadline);
-    const context = { agent, index: reader.current(), opened, degraded, deadline };
-    const { answer, stale } = await searchMemory(context, request);
+    const { answer, stale } = await reader.use(async (index) => {
+      const opened = await provider.by(deadline, index);
+      return searchMemory({ agent, index, opened, degraded, deadline }, request);
+    });
     if (stale) freshness?.outdated();
     else freshness?.searched();
     return answer;
@@ -151,12 +152,9 @@ export function openMemoryEngine(agent: AgentHome, options: EngineOptions): Memo
     index,
     async status({ deep }) {
       const { memoryStatus } = await import("./status.ts");
-      return memoryStatus({
-        agent,
-        index: reader.current(),
-        opened: await provider.by(Date.now() + 1000),
-        syncs,
-        deep,
+      return reader.use(async (index) => {
+        const opened = await provider.by(Date.now() + PROVIDER_MS, index);
+        return memoryStatus({ agent, index, opened, syncs, deep });
       });
     },
     isEmpty,
@@ -206,71 +204,4 @@ function reportSync(report: SyncReport, { onChanged, log }: EngineOptions): void
   for (const { path, reason } of report.skipped) log(`Skipped ${path}: ${reason}.`);
   const { added, changed, removed } = report;
   if (added + changed + removed > 0) onChanged?.({ added, changed, removed });
-}
-
-type IndexReader = {
-  current(): Index;
-  /** Prepares what a first search by meaning would have to wait for. */
-  warm(): void;
-  close(): void;
-};
-
-/** Keeps the index open for reading, and opens it again when a writer made, migrated or replaced the file. */
-function indexReader(path: string, live: boolean): IndexReader {
-  let index: Index | null = null;
-  let inode = 0;
-  const reader: IndexReader = {
-    current() {
-      const now = statSync(path, { throwIfNoEntry: false })?.ino ?? 0;
-      if (index === null || index.state !== "ready" || now !== inode) {
-        index?.close();
-        index = openIndex(path, { mode: "read" });
-        inode = now;
-        if (live && index.state === "ready") keepVectorCodes(index);
-      }
-      return index;
-    },
-    warm() {
-      if (!live) return;
-      // An index that is closed meanwhile ends the work; the next search says what is wrong, if something is.
-      reader
-        .current()
-        .codes?.warm()
-        .catch(() => {});
-    },
-    close() {
-      index?.close();
-      index = null;
-    },
-  };
-  return reader;
-}
-
-/** Opens the agent's embedding provider when first needed, and again a while after that failed. */
-function providerOpener({ home, env }: AgentHome): {
-  by(deadline: number): Promise<OpenedForSearch>;
-  close(): Promise<void>;
-} {
-  let opening: Promise<OpenedForSearch> | null = null;
-  let openedAt = 0;
-  async function open(): Promise<OpenedForSearch> {
-    if (home.embedding.provider === "none") return { explicit: false };
-    const { openProvider } = await import("../embed/registry.ts");
-    return openProvider(home.embedding, { kind: "agent", env });
-  }
-  return {
-    async by(deadline) {
-      if (opening === null || Date.now() - openedAt > PROVIDER_RETRY_MS) {
-        const last = await opening;
-        if (last?.provider === undefined) opening = open();
-        openedAt = Date.now();
-      }
-      const late = { explicit: false, reason: "The embedding provider was not ready in time." };
-      return byDeadline(opening ?? open(), deadline, late);
-    },
-    async close() {
-      const opened = await opening?.catch(() => null);
-      await opened?.provider?.close();
-    },
-  };
 }

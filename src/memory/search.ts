@@ -1,5 +1,5 @@
 import { MemqError } from "../errors.ts";
-import type { EmbeddingProvider } from "../embed/types.ts";
+import type { OpenedProvider } from "../embed/registry.ts";
 import type { AgentHome } from "../home/agent-home.ts";
 import type { Collection, SearchProfile } from "../home/types.ts";
 import { sessionIdOf } from "../notes/transcript.ts";
@@ -62,21 +62,13 @@ export type FoundAnswer = {
 export type DeniedAnswer = { results: []; denied: true; reason: string };
 export type MemorySearchAnswer = FoundAnswer | UnavailableAnswer | DeniedAnswer;
 
-/** The provider as far as a search needs to know: open, not wanted, or not to be had. */
-export type OpenedForSearch = {
-  provider?: EmbeddingProvider;
-  reason?: string;
-  fallback?: { from: string; reason: string };
-  explicit: boolean;
-};
-
 /** What a search of an agent's memory works with. */
 export type SearchContext = {
   agent: AgentHome;
   /** Milliseconds since 1970. */
   deadline: number;
   index: Index;
-  opened: OpenedForSearch;
+  opened: OpenedProvider;
   /** Left out already, with the reason: `index` while nothing is indexed yet. */
   degraded: { what: string; why: string }[];
 };

@@ -1,4 +1,5 @@
 import { messageOf } from "../errors.ts";
+import type { OpenedProvider } from "../embed/registry.ts";
 import type { EmbeddingProvider } from "../embed/types.ts";
 import type { AgentHome } from "../home/agent-home.ts";
 import type { JsonValue } from "../home/json.ts";
@@ -15,7 +16,6 @@ import { vectorDimensions } from "../store/vector-table.ts";
 import { missingVectorCounts } from "../store/vectors.ts";
 import { scanCollection } from "../sync/scan.ts";
 import type { SyncState } from "./engine.ts";
-import type { OpenedForSearch } from "./search.ts";
 
 /** What is indexed, by whom it is embedded, and what is wrong. */
 export type MemoryStatus = {
@@ -57,7 +57,7 @@ export type ScanStatus = {
 export type StatusContext = {
   agent: AgentHome;
   index: Index;
-  opened: OpenedForSearch;
+  opened: OpenedProvider;
   syncs: SyncState;
   /** Scans the folders and asks the provider for a vector. */
   deep: boolean;

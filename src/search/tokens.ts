@@ -34,12 +34,17 @@ export type Token = {
 const MAX_TERM = 64;
 /** A word of letters and digits that changes between them more often is a code (a hash, a key) and has no parts. */
 const MAX_KIND_CHANGES = 2;
-const CACHE_SIZE = 60_000;
-const MAX_CACHED_CHUNK = 32;
 
-type Terms = { words: string; behind: string };
-/** Text repeats itself: what a run of non-blanks becomes is worked out once. */
-const cache = new Map<string, Terms>();
+/** Terms of a chunk of text, each with a blank before it. */
+type Terms = { chunk: string; words: string; behind: string };
+
+/**
+ * Text repeats itself, so what a chunk becomes is worked out once. A table by hash and not a `Map`, because it is asked without
+ * cutting the chunk out of the text; of two chunks with one hash the later stays.
+ */
+const CACHE_BITS = 17;
+const MAX_CACHED_CHUNK = 32;
+const cache: (Terms | undefined)[] = Array.from({ length: 1 << CACHE_BITS });
 
 /**
  * The tokens a text is indexed as: its words in order, then identifiers as wholes and characters of unspaced scripts by
@@ -54,8 +59,8 @@ export function indexTokens(text: string): string[] {
 export function indexTokenString(text: string): string {
   let words = "";
   let behind = "";
-  forEachChunk(text, (chunk) => {
-    const terms = termsOf(chunk);
+  forEachChunk(text, (normal, start, end) => {
+    const terms = termsOf(normal, start, end);
     words += terms.words;
     if (terms.behind !== "") behind += terms.behind;
   });
@@ -66,8 +71,8 @@ export function indexTokenString(text: string): string {
 export function analyse(text: string): Token[] {
   const words: Token[] = [];
   const behind: Token[] = [];
-  forEachChunk(text, (chunk) => {
-    for (const token of tokensOfChunk(chunk)) (isBehind(token) ? behind : words).push(token);
+  forEachChunk(text, (normal, start, end) => {
+    for (const token of tokensOfChunk(normal.slice(start, end))) (isBehind(token) ? behind : words).push(token);
   });
   return [...words, ...behind];
 }
@@ -75,8 +80,8 @@ export function analyse(text: string): Token[] {
 /** 1 for ASCII characters that mean nothing at either end of a word: all but letters, digits and `#`, `@`, `+`. */
 const trimmed = Uint8Array.from({ length: 128 }, (_, code) => (/[a-z0-9#@+]/i.test(String.fromCharCode(code)) ? 0 : 1));
 
-/** Calls `visit` with each run of characters between blanks and control characters, without punctuation around it. */
-function forEachChunk(text: string, visit: (chunk: string) => void): void {
+/** Calls `visit` with each run of characters between blanks and control characters, without punctuation around it: a chunk. */
+function forEachChunk(text: string, visit: (normal: string, start: number, end: number) => void): void {
   const normal = isAscii(text) ? text : text.normalize("NFKC");
   const length = normal.length;
   let index = 0;
@@ -86,25 +91,28 @@ function forEachChunk(text: string, visit: (chunk: string) => void): void {
     while (index < length && normal.charCodeAt(index) > 32) index++;
     let end = index;
     while (end > start && trimmed[normal.charCodeAt(end - 1)] === 1) end--;
-    if (end > start) visit(normal.slice(start, end));
+    if (end > start) visit(normal, start, end);
   }
 }
 
-/** Terms of a chunk, each with a blank before it. */
-function termsOf(chunk: string): Terms {
-  if (chunk.length > MAX_CACHED_CHUNK) return joinTerms(tokensOfChunk(chunk));
-  let terms = cache.get(chunk);
-  if (terms === undefined) {
-    if (cache.size >= CACHE_SIZE) cache.clear();
-    terms = joinTerms(tokensOfChunk(chunk));
-    cache.set(chunk, terms);
-  }
-  return terms;
+function termsOf(text: string, start: number, end: number): Terms {
+  if (end - start > MAX_CACHED_CHUNK) return workedOut(text.slice(start, end));
+  let hash = end - start;
+  for (let index = start; index < end; index++) hash = (Math.imul(hash, 31) + text.charCodeAt(index)) | 0;
+  const slot = (hash ^ (hash >>> CACHE_BITS)) & ((1 << CACHE_BITS) - 1);
+  const known = cache[slot];
+  if (known !== undefined && known.chunk.length === end - start && text.startsWith(known.chunk, start)) return known;
+  return (cache[slot] = workedOut(text.slice(start, end)));
 }
 
-function joinTerms(tokens: Token[]): Terms {
-  const terms: Terms = { words: "", behind: "" };
-  for (const token of tokens) terms[isBehind(token) ? "behind" : "words"] += ` ${token.term}`;
+/** A word of ASCII letters without an inner capital: most words of many languages, and nothing about them needs a closer look. */
+const PLAIN_WORD = /^[A-Za-z]?[a-z]*$/;
+
+function workedOut(chunk: string): Terms {
+  if (chunk.length <= MAX_TERM && PLAIN_WORD.test(chunk))
+    return { chunk, words: ` ${stem(chunk.toLowerCase(), LATIN)}`, behind: "" };
+  const terms: Terms = { chunk, words: "", behind: "" };
+  for (const token of tokensOfChunk(chunk)) terms[isBehind(token) ? "behind" : "words"] += ` ${token.term}`;
   return terms;
 }
 

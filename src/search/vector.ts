@@ -70,7 +70,7 @@ async function vectorLeg(
 }
 
 /** Whether a query that `provider` embeds lies in the space of the vectors at hand; how passages were cut does not matter to that. */
-function understands(provider: EmbeddingProvider, serving: VectorIdentity): boolean {
+export function understands(provider: EmbeddingProvider, serving: VectorIdentity): boolean {
   const own = { ...identityOf(provider, { kind: "lines", maxWeight: 0, overlapWeight: 0 }), cutting: serving.cutting };
   if (serving.provider === "") return own.model === serving.model && own.fingerprint === serving.fingerprint;
   return cacheSpace(own) === cacheSpace(serving);

@@ -201,3 +201,13 @@ export function documentCounts(index: Index): { collection: string; count: numbe
     )
     .all();
 }
+
+/** The newest `modified_at` (ISO) of each collection, documents that are gone included. */
+export function newestChanges(index: Index): Map<string, string> {
+  const rows = index.db
+    .query<{ collection: string; at: string }, []>(
+      "SELECT collection, max(modified_at) AS at FROM documents GROUP BY collection",
+    )
+    .all();
+  return new Map(rows.map(({ collection, at }) => [collection, at]));
+}

@@ -1,4 +1,4 @@
-import { linkSync, mkdirSync, readFileSync, renameSync, unlinkSync, writeFileSync } from "node:fs";
+import { linkSync, mkdirSync, readFileSync, rmSync, statSync, unlinkSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { MemqError } from "../errors.ts";
 
@@ -6,6 +6,9 @@ const DEFAULT_WAIT_MS = 120_000;
 
 /** How long a writer waits between looks at the lock; grows to the second number. */
 const LOOK_MS = [20, 250] as const;
+
+/** After this a half-done clearing of a stale lock counts as abandoned. */
+const ABANDONED_MS = 5000;
 
 type Holder = { pid: number; started: string };
 
@@ -56,7 +59,7 @@ function tryLock(path: string): boolean {
     if (linkOnce(draft, path)) return true;
     const holder = readHolder(path);
     if (holder !== null && isAlive(holder)) return false;
-    clearStale(path, holder);
+    clearStale(path);
     return linkOnce(draft, path);
   } finally {
     unlinkSync(draft);
@@ -74,18 +77,28 @@ function linkOnce(draft: string, path: string): boolean {
   }
 }
 
-/** Takes a dead holder's file away; if another process has put its own there meanwhile, that one is given back. */
-function clearStale(path: string, stale: Holder | null): void {
-  const aside = `${path}.stale.${process.pid}`;
+/**
+ * Takes a dead holder's file away, unless another process is at it. Only who has made the folder beside it may do so, and
+ * looks again first: while the file is there no new holder can come, so a living one's file is never taken.
+ */
+function clearStale(path: string): void {
+  const claim = `${path}.clearing`;
   try {
-    renameSync(path, aside);
+    mkdirSync(claim, { mode: 0o700 });
   } catch (error) {
-    if ((error as { code?: string }).code === "ENOENT") return;
-    throw error;
+    if ((error as { code?: string }).code !== "EEXIST") throw error;
+    // Clearing takes no time: a folder that has stood for long was left by a process that died in between.
+    const made = statSync(claim, { throwIfNoEntry: false })?.mtimeMs ?? Date.now();
+    if (Date.now() - made > ABANDONED_MS) rmSync(claim, { recursive: true, force: true });
+    return;
   }
-  const taken = readHolder(aside);
-  if (taken !== null && isAlive(taken) && taken.pid !== stale?.pid) linkOnce(aside, path);
-  unlinkSync(aside);
+  try {
+    const content = readIfThere(path);
+    const holder = content === null ? null : parseHolder(content);
+    if (content !== null && (holder === null || !isAlive(holder))) rmSync(path, { force: true });
+  } finally {
+    rmSync(claim, { recursive: true, force: true });
+  }
 }
 
 function unlock(path: string): void {
@@ -99,11 +112,25 @@ function unlock(path: string): void {
 }
 
 function readHolder(path: string): Holder | null {
+  const content = readIfThere(path);
+  return content === null ? null : parseHolder(content);
+}
+
+function readIfThere(path: string): string | null {
   try {
-    const parsed = JSON.parse(readFileSync(path, "utf8")) as Partial<Holder>;
-    return Number.isInteger(parsed.pid) ? { pid: parsed.pid ?? 0, started: parsed.started ?? "" } : null;
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    if ((error as { code?: string }).code === "ENOENT") return null;
+    throw error;
+  }
+}
+
+/** Who a lock file names; null for a file that is no lock of ours. */
+function parseHolder(content: string): Holder | null {
+  try {
+    const parsed = JSON.parse(content) as Partial<Holder> | null;
+    return Number.isInteger(parsed?.pid) ? { pid: parsed?.pid ?? 0, started: parsed?.started ?? "" } : null;
   } catch {
-    // Gone, or no lock of ours: either way nobody is known to hold it.
     return null;
   }
 }

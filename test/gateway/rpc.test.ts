@@ -328,9 +328,54 @@ describe("concurrency", () => {
     await server.stop(true);
   });
 
+  test("searches that wait for the provider survive that the index appears meanwhile", async () => {
+    const { server, release } = slowServer();
+    const home = makeHome({});
+    const client = start();
+    await client.call("initialize", { ...home, config: slowConfig(server.url), watch: false });
+    const asked = Array.from({ length: 5 }, () => client.call("memory.search", { query: "omada", deadlineMs: 2000 }));
+    writeFileSync(join(home.workspace, "MEMORY.md"), "- The omada router.\n");
+    const indexed = client.call("memory.index");
+    asked.push(client.call("memory.search", { query: "omada", deadlineMs: 2000 }));
+    for (const answer of await Promise.all(asked)) expect(answer.results).toBeArray();
+    release();
+    await indexed;
+    expect((await client.call("memory.search", { query: "omada" })).results).toHaveLength(1);
+    await server.stop(true);
+  });
+
   test("shutdown answers, and the process ends", async () => {
     const client = start();
     expect(await client.call("shutdown")).toEqual({});
     expect(await client.exited).toBe(0);
   });
+});
+
+test("notes embedded by the fallback are found through the fallback", async () => {
+  const embed = (texts: string[]): number[][] =>
+    texts.map((text) => (/router|network box/i.test(text) ? [1, 0] : [0, 1]));
+  const server = Bun.serve({
+    port: 0,
+    async fetch(request) {
+      if (new URL(request.url).pathname.startsWith("/v1")) return new Response("no such key", { status: 401 });
+      const { input } = (await request.json()) as { input: string | string[] };
+      return Response.json({ embeddings: embed([input].flat()) });
+    },
+  });
+  const remote = { baseUrl: `${server.url.origin}/v1`, apiKey: "wrong" };
+  const config = {
+    models: { providers: { ollama: { baseUrl: server.url.origin } } },
+    agents: { defaults: { memorySearch: { provider: "openai-compatible", model: "m", remote, fallback: "ollama" } } },
+  };
+  const client = start();
+  await client.call("initialize", { ...makeHome(NOTES), config, watch: false });
+  await client.call("memory.index");
+  const found = await client.call("memory.search", { query: "network box" });
+  expect(found).toMatchObject({
+    mode: "hybrid",
+    provider: "ollama",
+    fallback: { from: "openai-compatible", reason: expect.any(String) },
+  });
+  expect(found.results[0].path).toBe("memory/2026-02-10.md");
+  await server.stop(true);
 });

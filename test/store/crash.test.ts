@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { join } from "node:path";
-import { cleanup, cleanupCounts } from "../../src/store/maintenance.ts";
+import { checkpoint, cleanup, cleanupCounts, indexSizes, mergeTokens } from "../../src/store/maintenance.ts";
 import { contentText, documentsOf, writeDocuments } from "../../src/store/documents.ts";
 import { keywordCandidates } from "../../src/store/keyword.ts";
 import { openIndex } from "../../src/store/open.ts";
@@ -72,5 +72,30 @@ test("cleanup removes what no note needs, and nothing else", () => {
     orphanedContents: 0,
   });
   expect(documentsOf(index, "memory").map((row) => contentText(index, row.hash))).toEqual(["alpha"]);
+  index.close();
+});
+
+test("merging the full-text index comes to an end and changes no answer", () => {
+  const index = openIndex(join(temporaryFolder(), "index.sqlite"), { mode: "write" });
+  for (let batch = 0; batch < 12; batch++) {
+    writeDocuments(
+      index,
+      Array.from({ length: 20 }, (_, i) =>
+        draftOf("memory", `${batch}-${i}.md`, `alpha ${batch} ${"word ".repeat(i)}`),
+      ),
+    );
+  }
+  const search = (): unknown =>
+    keywordCandidates(
+      index,
+      { any: [{ tokens: ["alpha"] }, { tokens: ["3"] }] },
+      { collections: ["memory"], limit: 300 },
+    );
+  const before = search();
+  let rounds = 0;
+  while (mergeTokens(index) && rounds < 50) rounds++;
+  expect(rounds).toBeWithin(1, 50);
+  expect(search()).toEqual(before);
+  expect([checkpoint(index), indexSizes(index.path).wal]).toEqual([true, 0]);
   index.close();
 });
