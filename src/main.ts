@@ -18,5 +18,6 @@ if (argv.length === 1 && (argv[0] === "--version" || argv[0] === "-v")) {
     import("./store/vec-extension.ts"),
   ]);
   setVecLoader(vecExtensionPath);
-  process.exitCode = await runCommandLine(argv, program);
+  // Everything is written by now; what a library still holds open must not keep the process.
+  process.exit(await runCommandLine(argv, program));
 }

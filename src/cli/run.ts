@@ -6,6 +6,7 @@ import { readArgv } from "./parse.ts";
 
 /** Parses, runs, and answers with the exit code; every failure becomes one sentence and a hint on stderr. */
 export async function runCommandLine(argv: readonly string[], program: Program): Promise<number> {
+  for (const event of ["uncaughtException", "unhandledRejection"]) process.on(event, fail);
   try {
     const request = readArgv(argv, program);
     if (request.kind === "version") {
@@ -22,8 +23,18 @@ export async function runCommandLine(argv: readonly string[], program: Program):
     return (await loaded.run(request.invocation)) ?? 0;
   } catch (error) {
     printError(error);
-    return error instanceof MemqError ? error.exitCode : 1;
+    return exitCodeOf(error);
   }
+}
+
+/** What nobody caught ends the program like any other failure, without a stack. */
+function fail(error: unknown): never {
+  printError(error);
+  process.exit(exitCodeOf(error));
+}
+
+function exitCodeOf(error: unknown): number {
+  return error instanceof MemqError ? error.exitCode : 1;
 }
 
 /** The sentence, and below it the hint; never a stack, unless MEMQ_DEBUG asks for it. */

@@ -5,6 +5,9 @@ import type { EmbeddingProvider } from "./types.ts";
 
 type Space = Pick<EmbeddingProvider, "id" | "model" | "endpoint" | "dimensions" | "documentInputType" | "promptForm">;
 
+/** What a provider says of the vectors it makes. */
+export type VectorSpace = Space & Pick<EmbeddingProvider, "fingerprint">;
+
 /** How a home's documents are cut, in one word. */
 export function cuttingName(cutting: Cutting): string {
   return cutting.kind === "breakpoints"
@@ -16,10 +19,7 @@ export function cuttingName(cutting: Cutting): string {
  * What identifies the vectors that `provider` makes of passages cut by `cutting`. Keys, headers, batch sizes and limits are no
  * part of it. A fingerprint of qmd's already stands for its cutting; ours is made of all other fields.
  */
-export function identityOf(
-  provider: Omit<Space, "id"> & Pick<EmbeddingProvider, "id" | "fingerprint">,
-  cutting: Cutting,
-): VectorIdentity {
+export function identityOf(provider: VectorSpace, cutting: Cutting): VectorIdentity {
   const cut = cuttingName(cutting);
   return {
     provider: provider.id,

@@ -4,7 +4,7 @@ import { defaultModels, modelFolders, presentModel, pullModel, type ModelFolders
 import { MemqError, messageOf } from "../errors.ts";
 import { cutToBytes } from "./batches.ts";
 import { EmbedError } from "./errors.ts";
-import { fingerprintOf, qmdFingerprint } from "./identity.ts";
+import { fingerprintOf, qmdFingerprint, type VectorSpace } from "./identity.ts";
 import { promptFormOf } from "./prompts.ts";
 import type { EmbedInput, EmbedReport, EmbeddingProvider } from "./types.ts";
 
@@ -22,23 +22,15 @@ export async function openLocalProvider(
   settings: EmbeddingSettings,
   kind: "agent" | "qmd",
 ): Promise<EmbeddingProvider> {
-  const { modelPath, modelCacheDir, threads } = settings.local;
-  const spec = modelPath?.trim() || defaultModels[kind].embed;
+  const { modelCacheDir, threads } = settings.local;
+  const space = localSpace(settings, kind);
+  const spec = space.model;
   const contextSize = settings.local.contextSize ?? environmentContextSize() ?? defaultContextSize;
   const model = await unavailableOnError(async () => namedModel(spec, modelFolders(kind, modelCacheDir), threads));
   const form = promptFormOf(spec, kind);
-  const space = {
-    id: "local",
-    model: spec,
-    endpoint: "",
-    dimensions: null,
-    documentInputType: null,
-    promptForm: form.name,
-  };
   return {
     ...space,
     local: true,
-    fingerprint: kind === "qmd" ? qmdFingerprint(spec, form) : fingerprintOf(space),
     maxInputBytes,
     media: false,
     async embedQuery(text, signal) {
@@ -61,6 +53,21 @@ export async function openLocalProvider(
       model.close();
     },
   };
+}
+
+/** What identifies the vectors of the GGUF model that settings name, whether or not its file is here. */
+export function localSpace(settings: EmbeddingSettings, kind: "agent" | "qmd"): VectorSpace {
+  const spec = settings.local.modelPath?.trim() || defaultModels[kind].embed;
+  const form = promptFormOf(spec, kind);
+  const space = {
+    id: "local",
+    model: spec,
+    endpoint: "",
+    dimensions: null,
+    documentInputType: null,
+    promptForm: form.name,
+  };
+  return { ...space, fingerprint: kind === "qmd" ? qmdFingerprint(spec, form) : fingerprintOf(space) };
 }
 
 type NamedModel = {

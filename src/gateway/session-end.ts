@@ -38,6 +38,7 @@ export async function readInput(
   { onChunk, stop }: { onChunk: () => void; stop: () => void },
 ): Promise<void> {
   // A loose end of one request must not end the service of all.
+  process.removeAllListeners("unhandledRejection");
   process.on("unhandledRejection", (error) => console.error(messageOf(error)));
   for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.once(signal, stop);
   try {

@@ -1,11 +1,8 @@
-import { statSync } from "node:fs";
 import { MemqError, messageOf } from "../errors.ts";
 import type { AgentHome } from "../home/agent-home.ts";
 import type { Collection } from "../home/types.ts";
 import { documentCounts, findDocument } from "../store/documents.ts";
-import { openIndex } from "../store/open.ts";
 import type { Index } from "../store/types.ts";
-import { keepVectorCodes } from "../store/vector-codes.ts";
 import { isSyncing } from "../sync/client.ts";
 import type { FreshnessOptions } from "../sync/freshness.ts";
 import { keepFresh } from "../sync/freshness.ts";
@@ -15,6 +12,8 @@ import { byDeadline } from "./deadline.ts";
 import type { TranscriptDeltas } from "./deltas.ts";
 import type { GetAnswer, GetRequest } from "./get.ts";
 import { readNote } from "./get.ts";
+import type { IndexReader } from "./index-reader.ts";
+import { indexReader } from "./index-reader.ts";
 import { providerOpener } from "./provider.ts";
 import type { MemorySearchAnswer, MemorySearchRequest, SearchContext } from "./search.ts";
 import { answerWithoutIndex, searchMemory } from "./search.ts";
@@ -53,7 +52,7 @@ export type MemoryEngine = {
   status(options: { deep: boolean }): Promise<MemoryStatus>;
   /** Whether the index holds no document yet. */
   isEmpty(): boolean;
-  /** The index, open for reading; it is the engine that closes it. */
+  /** The index, open for reading, to be used at once and not kept over an `await`. */
   readIndex(): Index;
   /** Something on disk is newer than the index: a living engine syncs soon. */
   outdated(): void;
@@ -134,10 +133,10 @@ export function openMemoryEngine(agent: AgentHome, options: EngineOptions): Memo
     }
     const deadline = Date.now() + (request.deadlineMs ?? SEARCH_DEADLINE_MS);
     const degraded = await waitForFirstSync(deadline);
-    const index = reader.current();
-    const opened = await provider.by(deadline, index);
-    const context = { agent, index, opened, degraded, deadline };
-    const { answer, stale } = await searchMemory(context, request);
+    const { answer, stale } = await reader.use(async (index) => {
+      const opened = await provider.by(deadline, index);
+      return searchMemory({ agent, index, opened, degraded, deadline }, request);
+    });
     if (stale) freshness?.outdated();
     else freshness?.searched();
     return answer;
@@ -153,9 +152,10 @@ export function openMemoryEngine(agent: AgentHome, options: EngineOptions): Memo
     index,
     async status({ deep }) {
       const { memoryStatus } = await import("./status.ts");
-      const index = reader.current();
-      const opened = await provider.by(Date.now() + PROVIDER_MS, index);
-      return memoryStatus({ agent, index, opened, syncs, deep });
+      return reader.use(async (index) => {
+        const opened = await provider.by(Date.now() + PROVIDER_MS, index);
+        return memoryStatus({ agent, index, opened, syncs, deep });
+      });
     },
     isEmpty,
     readIndex: () => reader.current(),
@@ -204,42 +204,4 @@ function reportSync(report: SyncReport, { onChanged, log }: EngineOptions): void
   for (const { path, reason } of report.skipped) log(`Skipped ${path}: ${reason}.`);
   const { added, changed, removed } = report;
   if (added + changed + removed > 0) onChanged?.({ added, changed, removed });
-}
-
-type IndexReader = {
-  current(): Index;
-  /** Prepares what a first search by meaning would have to wait for. */
-  warm(): void;
-  close(): void;
-};
-
-/** Keeps the index open for reading, and opens it again when a writer made, migrated or replaced the file. */
-function indexReader(path: string, live: boolean): IndexReader {
-  let index: Index | null = null;
-  let inode = 0;
-  const reader: IndexReader = {
-    current() {
-      const now = statSync(path, { throwIfNoEntry: false })?.ino ?? 0;
-      if (index === null || index.state !== "ready" || now !== inode) {
-        index?.close();
-        index = openIndex(path, { mode: "read" });
-        inode = now;
-        if (live && index.state === "ready") keepVectorCodes(index);
-      }
-      return index;
-    },
-    warm() {
-      if (!live) return;
-      // An index that is closed meanwhile ends the work; the next search says what is wrong, if something is.
-      reader
-        .current()
-        .codes?.warm()
-        .catch(() => {});
-    },
-    close() {
-      index?.close();
-      index = null;
-    },
-  };
-  return reader;
 }

@@ -68,6 +68,8 @@ export function stopWords(language: Language): Set<string> {
 
 /** An entry of one word counts by its pieces (`we've`); in unspaced scripts only an entry of one or two characters does. */
 function surfacesOf(entry: string): string[] {
+  // Most entries are their own surface, and the lists are made ready in the first search of a process.
+  if (/^[a-z]+$/.test(entry)) return [entry];
   const tokens = analyse(entry).filter((token) => token.kind !== "whole");
   const unspaced = tokens.some((token) => token.kind !== "word");
   if (!unspaced) return entry.includes(" ") ? [] : tokens.map((token) => token.surface);

@@ -1,3 +1,5 @@
+import { documentsOf, removeDocuments } from "./documents.ts";
+import { removeOrphanedContents } from "./maintenance.ts";
 import { writeMeta } from "./meta.ts";
 import { inTransaction } from "./open.ts";
 import type { Index } from "./types.ts";
@@ -89,5 +91,15 @@ export function renameDocumentsCollection(index: Index, from: string, to: string
     index.db.query("UPDATE documents SET collection = ? WHERE collection = ?").run(to, from);
     // In-memory copies can't see from ids alone that passages changed hands.
     writeMeta(index, "collections.renamed", new Date().toISOString());
+  });
+}
+
+/** Deletes the documents of a collection, and the contents that no other document needs; returns how many there were. */
+export function deleteCollectionDocuments(index: Index, collection: string): { documents: number; contents: number } {
+  return inTransaction(index, () => {
+    const active = documentsOf(index, collection).map(({ id }) => id);
+    removeDocuments(index, active);
+    index.db.query("DELETE FROM documents WHERE collection = ?").run(collection);
+    return { documents: active.length, contents: removeOrphanedContents(index) };
   });
 }

@@ -42,12 +42,16 @@ export function missingVectors(
     .all(...values);
 }
 
-/** Number of passages without a vector of this identity, and of the documents that they belong to. */
-export function missingVectorCounts(index: Index, identity: VectorIdentity): { passages: number; documents: number } {
+/** Number of passages without a vector of this identity (null: of passages at all), and of the documents that they belong to. */
+export function missingVectorCounts(
+  index: Index,
+  identity: VectorIdentity | null,
+): { passages: number; documents: number } {
+  const lacking = identity === null ? "" : `AND NOT ${hasVector(index, identity)}`;
   const row = index.db
     .query<{ passages: number; documents: number }, []>(
       `SELECT count(*) AS passages, count(DISTINCT p.document_id) AS documents
-       FROM memq_passages p JOIN documents d ON d.id = p.document_id WHERE d.active = 1 AND NOT ${hasVector(index, identity)}`,
+       FROM memq_passages p JOIN documents d ON d.id = p.document_id WHERE d.active = 1 ${lacking}`,
     )
     .get();
   return row ?? { passages: 0, documents: 0 };

@@ -59,7 +59,8 @@ export async function syncLockedIndex(home: Home, options: SyncOptions): Promise
   }
 }
 
-async function syncOpenIndex(index: Index, home: Home, options: SyncOptions): Promise<SyncReport> {
+/** `syncIndex` for a caller that holds the writer lock and has the index open. */
+export async function syncOpenIndex(index: Index, home: Home, options: SyncOptions): Promise<SyncReport> {
   const started = performance.now();
   const { signal = NEVER, onProgress = () => {} } = options;
   const wanted = home.collections.filter(({ name }) => options.collections?.includes(name) ?? true);

@@ -328,6 +328,22 @@ describe("concurrency", () => {
     await server.stop(true);
   });
 
+  test("searches that wait for the provider survive that the index appears meanwhile", async () => {
+    const { server, release } = slowServer();
+    const home = makeHome({});
+    const client = start();
+    await client.call("initialize", { ...home, config: slowConfig(server.url), watch: false });
+    const asked = Array.from({ length: 5 }, () => client.call("memory.search", { query: "omada", deadlineMs: 2000 }));
+    writeFileSync(join(home.workspace, "MEMORY.md"), "- The omada router.\n");
+    const indexed = client.call("memory.index");
+    asked.push(client.call("memory.search", { query: "omada", deadlineMs: 2000 }));
+    for (const answer of await Promise.all(asked)) expect(answer.results).toBeArray();
+    release();
+    await indexed;
+    expect((await client.call("memory.search", { query: "omada" })).results).toHaveLength(1);
+    await server.stop(true);
+  });
+
   test("shutdown answers, and the process ends", async () => {
     const client = start();
     expect(await client.call("shutdown")).toEqual({});

@@ -1,6 +1,6 @@
 import { MemqError } from "../../errors.ts";
 import { notice } from "../output.ts";
-import type { Invocation } from "../parse.ts";
+import type { Invocation, Program } from "../parse.ts";
 import { values } from "../parse.ts";
 import type { OpenQmd } from "./open.ts";
 
@@ -13,9 +13,7 @@ export function scopeOf(invocation: Invocation, { qmd, index, program }: OpenQmd
   const asked = values(invocation, "collection");
   for (const name of asked) {
     if (known.some((collection) => collection.name === name)) continue;
-    throw new MemqError("COLLECTION_NOT_FOUND", `Collection not found: ${name}`, {
-      hint: `Run '${program} collection list' to see available collections.`,
-    });
+    throw collectionNotFound(name, program);
   }
   if (asked.length > 0) return [...new Set(asked)];
   const included = known.filter(({ includeByDefault }) => includeByDefault).map(({ name }) => name);
@@ -24,4 +22,10 @@ export function scopeOf(invocation: Invocation, { qmd, index, program }: OpenQmd
     notice(`Every collection is excluded: name one with -c, or run '${program} collection include <name>'.`);
   } else if (index.state === "missing") notice(`Nothing is indexed yet. Run '${program} update'.`);
   return included;
+}
+
+export function collectionNotFound(name: string, program: Program): MemqError {
+  return new MemqError("COLLECTION_NOT_FOUND", `Collection not found: ${name}`, {
+    hint: `Run '${program} collection list' to see available collections.`,
+  });
 }

@@ -1,0 +1,70 @@
+import { realpathSync, statSync } from "node:fs";
+import { basename } from "node:path";
+import { MemqError } from "../../errors.ts";
+import { addCollection } from "../../home/index-yml-edit.ts";
+import { DEFAULT_PATTERN } from "../../home/index-yml.ts";
+import { absolutePath } from "../../home/paths.ts";
+import { pendingEmbeddings } from "../../sync/pending.ts";
+import { withWriterLock } from "../../store/lock.ts";
+import { notice, writeOut } from "../output.ts";
+import type { Invocation, Program } from "../parse.ts";
+import { value } from "../parse.ts";
+import { keepTrust, noteSkipped, qmdHomeOf, shellFolder } from "../qmd/home.ts";
+import { embedHint, indexCollection, openForWriting } from "../qmd/indexing.ts";
+
+/** `collection add PATH`: records the collection and indexes it. The very same one again is brought up to date. */
+export async function run(invocation: Invocation): Promise<void> {
+  const { program, words } = invocation;
+  const given = words[0];
+  if (given === undefined || given === "") throw missingPath(program);
+  const path = folderOf(given, program);
+  const name = value(invocation, "name") ?? (basename(path) || "root");
+  checkName(name);
+  const pattern = value(invocation, "mask") ?? value(invocation, "glob") ?? DEFAULT_PATTERN;
+  if (words.length > 1) notice(`Only one path is added at a time: ${words.slice(1).join(" ")} was left out.`);
+
+  const before = await qmdHomeOf(invocation);
+  const { configPath, indexPath } = before.places;
+  await withWriterLock(indexPath, async () => {
+    const isNew = await addCollection(configPath, { name, path, pattern });
+    const qmd = isNew ? await keepTrust(invocation, before) : before;
+    writeOut(isNew ? `Creating collection '${name}'...\n` : `Collection '${name}' is there already.\n`);
+    noteSkipped({ ...qmd, skipped: qmd.skipped.filter((one) => one.name === name) });
+    const index = openForWriting(qmd);
+    try {
+      await indexCollection(index, qmd, name);
+      writeOut(embedHint((await pendingEmbeddings(index, qmd.home)).documents, program));
+    } finally {
+      index.close();
+    }
+    writeOut(`✓ Collection '${name}' ${isNew ? "created successfully" : "is up to date"}\n`);
+  });
+}
+
+function missingPath(program: Program): MemqError {
+  return new MemqError("USAGE", `Usage: ${program} collection add <path> [--name NAME] [--mask GLOB]`, {
+    hint: "  Pass '.' to index the current directory.\n  --mask / --glob: glob (default **/*.md), brace group, or comma-separated list",
+  });
+}
+
+/** The folder as it is recorded: `.` as the shell names it, anything else with its links resolved. */
+function folderOf(given: string, program: Program): string {
+  const resolved = /^\.\/?$/.test(given) ? shellFolder() : absolutePath(given, process.cwd(), process.env);
+  const problem = (sentence: string, advice: string): MemqError =>
+    new MemqError("COLLECTION_PATH", `${sentence}\n  Received: ${given}\n  Resolved: ${resolved}`, {
+      hint: `${advice} and run '${program} collection add <path>' again.`,
+    });
+  const stat = statSync(resolved, { throwIfNoEntry: false });
+  if (stat === undefined) throw problem("Collection path does not exist.", "Provide an existing directory");
+  if (!stat.isDirectory()) throw problem("Collection path is not a directory.", "Choose a directory");
+  return /^\.\/?$/.test(given) ? resolved : realpathSync(resolved);
+}
+
+/** A name stands between `qmd://` and the next slash of every document's name. */
+function checkName(name: string): void {
+  // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
+  if (name.trim() !== "" && !/[/\u0000-\u001f]/.test(name)) return;
+  throw new MemqError("COLLECTION_NAME", `'${name}' can't be the name of a collection.`, {
+    hint: "Give one without slashes with --name <name>",
+  });
+}

@@ -1,0 +1,46 @@
+import { realpathSync } from "node:fs";
+import { type QmdHome, resolveQmdHome } from "../../home/qmd-home.ts";
+import { isProjectConfig, recordTrust } from "../../home/trust.ts";
+import { notice } from "../output.ts";
+import type { Invocation } from "../parse.ts";
+import { value } from "../parse.ts";
+
+/** The qmd home that `--index` (or `name`) and the current folder lead to. Nothing is written. */
+export function qmdHomeOf(
+  invocation: Invocation,
+  name: string | undefined = value(invocation, "index"),
+): Promise<QmdHome> {
+  return resolveQmdHome({ index: name, env: process.env, cwd: process.cwd() });
+}
+
+/** Says which collections are left out because the project's configuration is not trusted. */
+export function noteSkipped({ skipped }: QmdHome): void {
+  for (const { name, path } of skipped) {
+    notice(`Skipping collection '${name}' — path ${path} is outside this project and this .qmd config is not trusted.`);
+  }
+}
+
+/**
+ * Keeps a project's configuration trusted after its owner has changed it by a command. What was not approved before is not approved
+ * by the way: then nothing is recorded.
+ */
+export async function keepTrust(invocation: Invocation, before: QmdHome): Promise<QmdHome> {
+  const after = await qmdHomeOf(invocation);
+  const { configPath, trustFile } = after.places;
+  if (!isProjectConfig(configPath) || before.trust.state === "untrusted" || after.trust.state === "open") return after;
+  if (after.trust.digest !== before.trust.digest) await recordTrust(trustFile, configPath, after.trust.digest);
+  return qmdHomeOf(invocation);
+}
+
+/** The current folder as the user's shell names it, links and all, where that is the same folder. */
+export function shellFolder(): string {
+  const named = process.env["PWD"];
+  const actual = process.cwd();
+  try {
+    return named !== undefined && named.startsWith("/") && realpathSync(named) === realpathSync(actual)
+      ? named
+      : actual;
+  } catch {
+    return actual;
+  }
+}

@@ -1,0 +1,81 @@
+import type { QmdHome } from "../../home/qmd-home.ts";
+import { type QmdConfig, storeRows } from "../../home/index-yml.ts";
+import { clearLlmCache } from "../../store/cache.ts";
+import { readStoreConfig, replaceStoredCollections, writeStoreConfig } from "../../store/collections.ts";
+import { withWriterLock } from "../../store/lock.ts";
+import { removeOrphanedContents } from "../../store/maintenance.ts";
+import { inTransaction, openIndex } from "../../store/open.ts";
+import type { Index } from "../../store/types.ts";
+import type { CollectionReport, SyncProgress } from "../../sync/report.ts";
+import { syncOpenIndex } from "../../sync/sync.ts";
+import { notice, showProgress, writeOut } from "../output.ts";
+
+/** Runs `work` on the index as its only writer. */
+export function writing<T>(qmd: QmdHome, work: (index: Index) => Promise<T> | T): Promise<T> {
+  return withWriterLock(qmd.places.indexPath, async () => {
+    const index = openForWriting(qmd);
+    try {
+      return await work(index);
+    } finally {
+      index.close();
+    }
+  });
+}
+
+/** The index, open for a caller that holds the writer lock; it knows the collections of the configuration. */
+export function openForWriting(qmd: QmdHome): Index {
+  const index = openIndex(qmd.places.indexPath, { mode: "write" });
+  for (const warning of index.warnings) notice(warning);
+  storeConfiguration(index, qmd.config);
+  return index;
+}
+
+/** Writes the configuration to where other programs look for it in the index, if it has changed. */
+function storeConfiguration(index: Index, config: QmdConfig): void {
+  const { collections, configHash, globalContext } = storeRows(config);
+  if (readStoreConfig(index, "config_hash") === configHash) return;
+  inTransaction(index, () => {
+    replaceStoredCollections(index, collections);
+    writeStoreConfig(index, "global_context", globalContext);
+    writeStoreConfig(index, "config_hash", configHash);
+  });
+}
+
+/** Brings one collection of an open index up to date and prints what that came to. */
+export async function indexCollection(index: Index, qmd: QmdHome, name: string): Promise<CollectionReport | null> {
+  const collection = qmd.home.collections.find((one) => one.name === name);
+  if (collection === undefined) return null;
+  const pattern = qmd.config.collections.find((one) => one.name === name)?.pattern ?? collection.patterns.join(",");
+  writeOut(`Collection: ${collection.root} (${pattern})\n`);
+  clearLlmCache(index);
+  const { collections, skipped, warnings } = await syncOpenIndex(index, qmd.home, {
+    collections: [name],
+    embed: false,
+    onProgress: showIndexing,
+  }).finally(() => showProgress(""));
+  const report = collections[0] ?? { name, files: 0, added: 0, changed: 0, unchanged: 0, removed: 0 };
+  const cleaned = report.changed + report.removed > 0 ? removeOrphanedContents(index) : 0;
+  const hint =
+    report.files === 0 && warnings.length === index.warnings.length ? "No files found matching pattern.\n" : "";
+  const orphans = cleaned > 0 ? `Cleaned up ${cleaned} orphaned content hash(es)\n` : "";
+  writeOut(
+    `${hint}\nIndexed: ${report.added} new, ${report.changed} updated, ${report.unchanged} unchanged, ${report.removed} removed\n${orphans}`,
+  );
+  for (const warning of warnings.slice(index.warnings.length)) notice(`⚠ ${warning}`);
+  for (const { path, reason } of skipped) notice(`⚠ Skipped ${path}: ${reason}`);
+  if (skipped.length > 0) notice(`Skipped ${skipped.length} file(s)`);
+  return report;
+}
+
+const PHASES = { scan: "Scanning", read: "Indexing", write: "Writing", embed: "Embedding" };
+
+function showIndexing({ phase, done, total }: SyncProgress): void {
+  showProgress(`${PHASES[phase]}: ${done}/${total}`);
+}
+
+/** What is left to embed, as the last line of a command that indexed; nothing when nothing is. */
+export function embedHint(documents: number, program: string): string {
+  return documents === 0
+    ? ""
+    : `\nRun '${program} embed' to update embeddings (${documents} unique hashes need vectors)\n`;
+}

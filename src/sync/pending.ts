@@ -1,0 +1,35 @@
+import { identityOf } from "../embed/identity.ts";
+import { withModelSpec } from "../embed/spec.ts";
+import type { Home } from "../home/types.ts";
+import { servingIdentity } from "../store/identity.ts";
+import type { Index, VectorIdentity } from "../store/types.ts";
+import { missingVectorCounts } from "../store/vectors.ts";
+
+/** What has no vector yet. */
+export type Pending = { passages: number; documents: number };
+
+/**
+ * What a home has still to embed. Nothing is asked and no model is loaded; of a remote provider that can't be set up now, what
+ * its vectors would be is not known, and those that serve count.
+ */
+export async function pendingEmbeddings(index: Index, home: Home): Promise<Pending> {
+  const settings = withModelSpec(home.embedding, home.kind);
+  if (settings.provider === "none") return { passages: 0, documents: 0 };
+  return missingVectorCounts(index, (await wantedIdentity(home)) ?? servingIdentity(index));
+}
+
+/** The identity of the vectors that a home wants, or null when its provider can't be set up now. */
+export async function wantedIdentity(home: Home): Promise<VectorIdentity | null> {
+  const settings = withModelSpec(home.embedding, home.kind);
+  if (settings.provider === "none") return null;
+  if (settings.provider === "local") {
+    const { localSpace } = await import("../embed/local.ts");
+    return identityOf(localSpace(settings, home.kind), home.cutting);
+  }
+  const { openProvider } = await import("../embed/registry.ts");
+  const { provider } = await openProvider(home.embedding, { kind: home.kind });
+  if (provider === undefined) return null;
+  const identity = identityOf(provider, home.cutting);
+  await provider.close();
+  return identity;
+}
