@@ -38,7 +38,7 @@ export type Call = {
 export type Connection = {
   /** Takes one message; never waits for the work it starts. */
   receive(frame: Frame): void;
-  notify(method: string, params: unknown): void;
+  notify: (method: string, params: unknown) => void;
   /** Aborts the request with this id, if it is still running. */
   cancel(id: unknown): void;
   cancelAll(): void;

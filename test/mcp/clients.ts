@@ -4,6 +4,7 @@ import { Client as LegacyClient } from "@modelcontextprotocol/sdk/client/index.j
 import { StdioClientTransport as LegacyStdio } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { StreamableHTTPClientTransport as LegacyHttp } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
+import type { Json } from "../gateway/client.ts";
 import { childEnv, memqCommand } from "../cli/program.ts";
 
 /** What of a client both generations of the official one have in common, as far as the tests use it. */
@@ -23,7 +24,8 @@ export type ForeignClient = {
 
 export type ToolResult = {
   content: { type: string; text?: string; resource?: { uri: string; mimeType?: string; text: string } }[];
-  structuredContent?: Record<string, unknown>;
+  // Whatever the tool gives; tests look into it.
+  structuredContent?: Json;
   isError?: boolean;
 };
 

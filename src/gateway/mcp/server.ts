@@ -13,7 +13,7 @@ export type McpRequest = {
   era: Era;
   signal: AbortSignal;
   /** Sends a notification that belongs to this request. */
-  notify(method: string, params: Record<string, unknown>): void;
+  notify: (method: string, params: Record<string, unknown>) => void;
 };
 
 /** How the server calls itself. */

@@ -12,7 +12,7 @@ export type ToolCall = {
   /** Aborted when the caller loses interest. */
   signal: AbortSignal;
   /** Says what the call is waiting for, to a caller that asked for progress. */
-  say(message: string): void;
+  say: (message: string) => void;
   /** Whether anybody listens to `say`. */
   heard: boolean;
 };
