@@ -83,7 +83,7 @@ export function memorySurface(service: MemoryService, options: { allowWrite: boo
     async tools() {
       const unlisted = !(await isOn());
       const all = [searchTool(service), getTool(service), ...(options.allowWrite ? [appendTool(service)] : [])];
-      return all.map((one) => ({ ...one, unlisted }));
+      return all.map((one) => Object.assign(one, { unlisted }));
     },
     async instructions() {
       if (!(await isOn())) return "The memory of this agent is switched off.";

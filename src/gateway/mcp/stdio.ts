@@ -10,7 +10,7 @@ import { answerRequest } from "./server.ts";
 import type { McpSurface } from "./surface.ts";
 
 /** Methods that may stand at the beginning of a session of the older versions. */
-const OPENING = ["initialize", "ping"];
+const OPENING = new Set(["initialize", "ping"]);
 
 /**
  * Serves MCP over stdin and stdout until the input ends, and ends the process with 0. Both kinds of clients are served on the one pipe:
@@ -28,7 +28,7 @@ export async function serveMcpOverStdio(surface: McpSurface, identity: Identity)
     }
     if (call.id === null) throw new RpcError("invalidRequest", "id must be a string or a number");
     const era = eraOf(params);
-    const begins = OPENING.includes(method) && !claimsModern(params);
+    const begins = OPENING.has(method) && !claimsModern(params);
     if (!initialized && !begins && !claimsModern(params)) throw missingMeta();
     if (method === "initialize") initialized = true;
     const { signal } = call;
