@@ -67,10 +67,7 @@ export function openConnection(options: {
   const work = new Set<Promise<void>>();
 
   /** The answer to a message, null where none is due. */
-  async function serve(message: ReadMessage): Promise<Answer | null> {
-    if (message === null) return null;
-    if ("error" in message) return { jsonrpc: "2.0", ...message };
-    const { id, method, params } = message;
+  async function serve({ id, method, params }: Message): Promise<Answer | null> {
     const controller = new AbortController();
     const key = idKey(id);
     if (id !== undefined) running.set(key, (running.get(key) ?? new Set()).add(controller));
@@ -93,23 +90,37 @@ export function openConnection(options: {
     }
   }
 
-  async function serveAll(value: unknown): Promise<Answer | Answer[] | null> {
-    if (!batches || !Array.isArray(value) || value.length === 0) return serve(readMessage(value));
-    const answers = await Promise.all(value.map((one) => serve(readMessage(one))));
+  async function serveBatch(values: unknown[]): Promise<Answer[] | null> {
+    const answers = await Promise.all(
+      values.map((value) => {
+        const message = readMessage(value);
+        if (message === null) return null;
+        return "error" in message ? refusal(message) : serve(message);
+      }),
+    );
     const due = answers.filter((answer) => answer !== null);
     return due.length === 0 ? null : due;
+  }
+
+  function sendWhenDone(answering: Promise<Answer | Answer[] | null>): void {
+    const task = answering.then((answer) => {
+      if (answer !== null) send(JSON.stringify(answer));
+    });
+    work.add(task);
+    void task.finally(() => work.delete(task));
   }
 
   return {
     receive(frame) {
       const parsed = parseFrame(frame);
-      const task = (async () => {
-        const answer =
-          "fault" in parsed ? await serve(refuse(null, "parse", parsed.fault)) : await serveAll(parsed.value);
-        if (answer !== null) send(JSON.stringify(answer));
-      })();
-      work.add(task);
-      void task.finally(() => work.delete(task));
+      if ("value" in parsed && batches && Array.isArray(parsed.value) && parsed.value.length > 0) {
+        sendWhenDone(serveBatch(parsed.value));
+        return;
+      }
+      const message = "fault" in parsed ? refuse(null, "parse", parsed.fault) : readMessage(parsed.value);
+      if (message === null) return;
+      if ("error" in message) send(JSON.stringify(refusal(message)));
+      else sendWhenDone(serve(message));
     },
     notify: (method, params) => send(JSON.stringify({ jsonrpc: "2.0", method, params })),
     cancel: (id) => running.get(idKey(id))?.forEach((controller) => controller.abort()),
@@ -118,6 +129,10 @@ export function openConnection(options: {
       while (work.size > 0) await Promise.all(work);
     },
   };
+}
+
+function refusal(message: { id: RequestId; error: ErrorBody }): Answer {
+  return { jsonrpc: "2.0", ...message };
 }
 
 function rejectedOnAbort(signal: AbortSignal): Promise<never> {
