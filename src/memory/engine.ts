@@ -116,7 +116,9 @@ export function openMemoryEngine(agent: ServedAgent, options: EngineOptions): Me
   }
 
   const timer =
-    freshness !== null && timing.intervalMs > 0 ? setInterval(syncInBackground, timing.intervalMs) : undefined;
+    freshness !== null && timing.intervalMs > 0
+      ? setInterval(() => void syncInBackground(), timing.intervalMs)
+      : undefined;
   timer?.unref();
   let written = freshness !== null && timing.onBoot ? syncInBackground() : null;
 
