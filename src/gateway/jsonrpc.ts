@@ -92,10 +92,9 @@ export function openConnection(options: {
 
   async function serveBatch(values: unknown[]): Promise<Answer[] | null> {
     const answers = await Promise.all(
-      values.map((value) => {
+      values.map(async (value) => {
         const message = readMessage(value);
-        if (message === null) return null;
-        return "error" in message ? refusal(message) : serve(message);
+        return message === null || "error" in message ? message && refusal(message) : serve(message);
       }),
     );
     const due = answers.filter((answer) => answer !== null);
