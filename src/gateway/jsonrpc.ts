@@ -102,9 +102,10 @@ export function openConnection(options: {
   }
 
   function sendWhenDone(answering: Promise<Answer | Answer[] | null>): void {
-    const task = answering.then((answer) => {
+    const task = (async () => {
+      const answer = await answering;
       if (answer !== null) send(JSON.stringify(answer));
-    });
+    })();
     work.add(task);
     void task.finally(() => work.delete(task));
   }
