@@ -34,6 +34,32 @@ const READING_COMMANDS: Command[] = [
     options: [...SEARCH_OPTIONS],
     load: () => import("./commands/qmd-search.ts"),
   },
+  {
+    surface: "qmd",
+    path: ["get"],
+    summary: "Print a document, or some lines of it",
+    arguments: "FILE[:FROM[:COUNT]]",
+    details: "FILE is a name that any command printed, a path, the end of a path, or a docid (#abc123).",
+    options: ["from", "l", "no-line-numbers", "full-path", "index"],
+    load: () => import("./commands/qmd-get.ts"),
+  },
+  {
+    surface: "qmd",
+    path: ["multi-get"],
+    summary: "Print several documents",
+    arguments: "PATTERN",
+    details: "PATTERN is a glob, or a list of names and docids with commas between them.",
+    options: ["l", "max-bytes", "no-line-numbers", "full-path", "format", "json", "csv", "md", "xml", "files", "index"],
+    load: () => import("./commands/qmd-multi-get.ts"),
+  },
+  {
+    surface: "qmd",
+    path: ["ls"],
+    summary: "List collections, or the documents of one",
+    arguments: "[COLLECTION[/FOLDER]]",
+    options: ["index"],
+    load: () => import("./commands/qmd-ls.ts"),
+  },
 ];
 
 /** The commands on notes, in the order in which help lists them. */

@@ -34,9 +34,23 @@ export function fileState(document: DocumentRow, collection: Collection, cutting
   }
 }
 
+/** The text of a document's file as it is now, or null when the file is gone or is no text any more. */
+export function textNow(document: Pick<DocumentRow, "path">, collection: Collection): string | null {
+  const path = join(collection.root, document.path);
+  try {
+    return isInRoot(path, collection) && statSync(path).isFile() ? decodeNote(readFileSync(path)).text : null;
+  } catch {
+    return null;
+  }
+}
+
+/** What was indexed lay inside the root; a link put in its place must not lead out of it. */
+function isInRoot(path: string, { root }: Collection): boolean {
+  return realpathSync(path).startsWith(realpathSync(root) + sep);
+}
+
 function changedFile(path: string, document: DocumentRow, collection: Collection, cutting: Cutting): FileState {
-  // What was indexed lay inside the root; a link put in its place must not lead out of it.
-  if (!realpathSync(path).startsWith(realpathSync(collection.root) + sep)) return gone;
+  if (!isInRoot(path, collection)) return gone;
   const { text } = decodeNote(readFileSync(path));
   if (text === null) return { state: "changed", text: "", passages: [] };
   const hash = new Bun.CryptoHasher("sha256").update(text).digest("hex");

@@ -49,6 +49,24 @@ export function findDocument(index: Index, collection: string, path: string): Do
   return select(index, "AND d.collection = ? AND d.path = ?", collection, path)[0] ?? null;
 }
 
+/** The active documents at exactly this path in any collection. */
+export function documentsByPath(index: Index, path: string): DocumentRow[] {
+  return select(index, "AND d.path = ? ORDER BY d.collection", path);
+}
+
+/** The active documents of a collection as a listing shows them, ordered by path (binary); `characters` are code points. */
+export function listedDocuments(
+  index: Index,
+  collection: string,
+): { path: string; characters: number; modifiedAt: string }[] {
+  return index.db
+    .query<{ path: string; characters: number; modifiedAt: string }, [string]>(
+      `SELECT d.path, coalesce(length(c.doc), 0) AS characters, d.modified_at AS modifiedAt
+       FROM documents d LEFT JOIN content c ON c.hash = d.hash WHERE d.active = 1 AND d.collection = ? ORDER BY d.path`,
+    )
+    .all(collection);
+}
+
 /** Active documents by id; ids that are gone are absent. */
 export function documentsById(index: Index, ids: readonly number[]): Map<number, DocumentRow> {
   const rows = select(index, "AND d.id IN (SELECT value FROM json_each(?))", JSON.stringify(ids));

@@ -2,7 +2,8 @@ import { MemqError } from "../errors.ts";
 import type { Home } from "../home/types.ts";
 import { withWriterLock } from "../store/lock.ts";
 import { syncCancelled, type SyncProgress, type SyncReport } from "./report.ts";
-import type { FromWorker, ToWorker, WorkerSyncOptions } from "./worker-messages.ts";
+import type { FromWorker, WorkerSyncOptions } from "./worker-messages.ts";
+import { openWorker } from "./worker-thread.ts";
 
 export type StartOptions = WorkerSyncOptions & {
   onProgress?: (progress: SyncProgress) => void;
@@ -107,35 +108,22 @@ async function runWorker(
   onProgress: (progress: SyncProgress) => void,
   signal: AbortSignal,
 ): Promise<SyncReport> {
-  const worker = new Worker(workerLocation());
+  const thread = openWorker();
   const { promise, resolve, reject } = Promise.withResolvers<SyncReport>();
-  // When sending already fails nobody waits for it.
-  promise.catch(() => {});
-  const send = (message: ToWorker): void => worker.postMessage(message, []);
-  const cancel = (): void => send({ type: "cancel" });
-  worker.addEventListener("message", ({ data }: MessageEvent<FromWorker>) => {
-    if (data.type === "progress") onProgress(data.progress);
-    else if (data.type === "done") resolve(data.report);
-    else reject(errorOf(data.error));
+  const cancel = (): void => thread.send({ type: "cancel" });
+  thread.onMessage((message) => {
+    if (message.type === "progress") onProgress(message.progress);
+    else if (message.type === "done") resolve(message.report);
+    else if (message.type === "failed") reject(errorOf(message.error));
   });
-  worker.addEventListener("error", (event) => {
-    event.preventDefault();
-    reject(crashed(event.message));
-  });
-  worker.addEventListener("close", () => reject(crashed("its thread ended")));
   signal.addEventListener("abort", cancel);
   try {
-    send({ type: "start", home, options });
-    return await promise;
+    thread.send({ type: "start", home, options });
+    return await Promise.race([promise, thread.crashed]);
   } finally {
     signal.removeEventListener("abort", cancel);
-    worker.terminate();
+    thread.end();
   }
-}
-
-/** Where the Worker's code is: beside this file, or in the executable, whose modules are flattened but for entry points. */
-function workerLocation(): string | URL {
-  return import.meta.url.includes("/$bunfs/") ? "/$bunfs/root/sync/worker.js" : new URL("./worker.ts", import.meta.url);
 }
 
 async function settled(promise: Promise<unknown>): Promise<void> {
@@ -144,10 +132,4 @@ async function settled(promise: Promise<unknown>): Promise<void> {
 
 function errorOf({ code, message, hint, exitCode }: Extract<FromWorker, { type: "failed" }>["error"]): MemqError {
   return new MemqError(code, message, { exitCode, ...(hint === undefined ? {} : { hint }) });
-}
-
-function crashed(reason: string): MemqError {
-  return new MemqError("SYNC_CRASHED", `The sync ended unexpectedly: ${reason.split("\n")[0] ?? ""}.`, {
-    hint: "What it wrote so far stays; the next sync goes on from there.",
-  });
 }

@@ -7,7 +7,7 @@ import { noteFacts } from "../notes/front-matter.ts";
 import { mediaLabel, mediaType } from "../notes/media.ts";
 import type { NoteFacts, PassageDraft } from "../notes/types.ts";
 import { indexTokenString } from "../search/tokens.ts";
-import type { DocumentDraft, DocumentRow, PassageToStore } from "../store/types.ts";
+import type { DocumentDraft, PassageToStore } from "../store/types.ts";
 import { errorCode, reasonOf, type ScannedFile } from "./scan.ts";
 
 /** A larger file is no note: it is named and left out, so that memory stays bounded. */
@@ -26,8 +26,8 @@ export type ReadDocument =
   /** Could not be read this time; the index keeps what it has. `gone` when it vanished after the scan. */
   | { kind: "failed"; reason: string; gone: boolean };
 
-/** The context in which a file is read. `known` is its document in the index; `recut` cuts it even if its text is the same. */
-export type ReadContext = { home: Home; collection: Collection; known: DocumentRow | undefined; recut: boolean };
+/** The context in which a file is read. A file that still has `knownHash` is not cut. */
+export type ReadContext = { home: Home; collection: Collection; knownHash: string | null };
 
 /** Reads, decodes and hashes a file, and if its text is new to the index cuts it and makes its index tokens. */
 export async function readDocument(file: ScannedFile, context: ReadContext): Promise<ReadDocument> {
@@ -44,14 +44,14 @@ export async function readDocument(file: ScannedFile, context: ReadContext): Pro
 }
 
 async function textDocument(bytes: Uint8Array, file: ScannedFile, context: ReadContext): Promise<ReadDocument> {
-  const { home, collection, known, recut } = context;
+  const { home, collection, knownHash } = context;
   const decoded = decodeNote(bytes);
   if (decoded.text === null) return { kind: "unsuitable", reason: "it is not a text file" };
   const source = await sourceOf(decoded.text, file.path, collection);
   const { text } = source;
   if (home.kind === "qmd" && text.trim() === "") return { kind: "blank" };
   const hash = sha256(text);
-  if (known?.hash === hash && !recut) return { kind: "same" };
+  if (hash === knownHash) return { kind: "same" };
   const { title, date, tags } = await source.facts();
   const facts: PassageFacts = {
     nameTokens: indexTokenString(`${title} ${file.path}`),
@@ -71,7 +71,9 @@ async function textDocument(bytes: Uint8Array, file: ScannedFile, context: ReadC
 type Source = { text: string; facts: () => Promise<NoteFacts>; lineOf: (line: number) => number };
 
 async function sourceOf(text: string, path: string, { source }: Collection): Promise<Source> {
-  if (source !== "sessions") return { text, facts: () => noteFacts(text, path), lineOf: (line) => line };
+  // Transcripts that were exported to a qmd collection are Markdown already.
+  if (source !== "sessions" || path.endsWith(".md"))
+    return { text, facts: () => noteFacts(text, path), lineOf: (line) => line };
   const { renderTranscript, sessionIdOf } = await import("../notes/transcript.ts");
   const transcript = renderTranscript(text);
   const last = transcript.lastActivityMs;
@@ -103,13 +105,13 @@ function toStore(passage: PassageDraft, { nameTokens, lineOf, keyOf }: PassageFa
 }
 
 /** A picture or sound: one passage that names it; its hash covers the label and the data. */
-function mediaDocument(data: Uint8Array, file: ScannedFile, { collection, known, recut }: ReadContext): ReadDocument {
+function mediaDocument(data: Uint8Array, file: ScannedFile, { collection, knownHash }: ReadContext): ReadDocument {
   const mimeType = mediaType(data);
   if (mimeType === null) return { kind: "unsuitable", reason: "it is neither an image nor a sound" };
   const path = `${collection.pathPrefix}${file.path}`;
   const text = mediaLabel(mimeType, path);
   const hash = mediaHash(path, mimeType, data);
-  if (known?.hash === hash && !recut) return { kind: "same" };
+  if (hash === knownHash) return { kind: "same" };
   const name = file.path.slice(file.path.lastIndexOf("/") + 1);
   const passage: PassageToStore = {
     seq: 0,

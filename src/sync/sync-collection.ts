@@ -4,7 +4,8 @@ import { documentsOf, removeDocuments, touchDocument, writeDocuments } from "../
 import { inTransaction } from "../store/open.ts";
 import { readMeta, writeMeta } from "../store/meta.ts";
 import type { DocumentDraft, DocumentRow, Index } from "../store/types.ts";
-import { readDocument } from "./read-document.ts";
+import type { ReadDocument } from "./read-document.ts";
+import { type FileToRead, readFiles } from "./read-files.ts";
 import { type CollectionReport, syncCancelled, type SyncProgress } from "./report.ts";
 import type { CollectionScan, ScannedFile, Skipped } from "./scan.ts";
 
@@ -50,23 +51,30 @@ export async function syncCollection(scan: CollectionScan, run: CollectionRun): 
   const gone = new Map(known);
   const batch = createBatch(index, run);
 
-  let done = 0;
+  const toRead: FileToRead[] = [];
   for (const file of files) {
     const document = known.get(file.path);
     gone.delete(file.path);
-    if (document !== undefined && !recut && isUnchanged(file, document, trusted)) {
-      report.files += 1;
-      report.unchanged += 1;
-    } else {
-      const kept = await takeFile(file, document, { scan, run, recut, batch, report });
-      if (!kept && document !== undefined) gone.set(file.path, document);
-    }
-    done += 1;
-    if (batch.isFull() || done % CHECK_EVERY === 0 || done === files.length) {
-      run.onProgress({ phase: "read", done, total: files.length });
-      await batch.write();
-    }
+    if (document !== undefined && !recut && isUnchanged(file, document, trusted)) report.unchanged += 1;
+    // A document that another program wrote has no size: it has to be cut, whatever its hash.
+    else toRead.push({ file, knownHash: document === undefined || recut || document.size < 0 ? null : document.hash });
   }
+  report.files = report.unchanged;
+  let done = report.unchanged;
+  let next = 0;
+  for await (const read of readFiles({ home, collection, files: toRead })) {
+    const file = toRead[next++]?.file;
+    if (file === undefined) break;
+    const document = known.get(file.path);
+    if (!take(read, file, document, { scan, run, batch, report }) && document !== undefined)
+      gone.set(file.path, document);
+    done += 1;
+    if (!batch.isFull() && done % CHECK_EVERY !== 0) continue;
+    run.onProgress({ phase: "read", done, total: files.length });
+    await batch.write();
+  }
+  run.onProgress({ phase: "read", done, total: files.length });
+  await batch.write();
 
   const removable = [...gone.values()].filter(({ path }) => !scan.unreadable.some((place) => isAtOrUnder(path, place)));
   removeDocuments(
@@ -78,19 +86,12 @@ export async function syncCollection(scan: CollectionScan, run: CollectionRun): 
   return report;
 }
 
-type TakeContext = {
-  scan: CollectionScan;
-  run: CollectionRun;
-  recut: boolean;
-  batch: Batch;
-  report: CollectionReport;
-};
+type TakeContext = { scan: CollectionScan; run: CollectionRun; batch: Batch; report: CollectionReport };
 
-/** Reads a file and queues what has to be written; false when it has no document any more. */
-async function takeFile(file: ScannedFile, known: DocumentRow | undefined, context: TakeContext): Promise<boolean> {
-  const { scan, run, recut, batch, report } = context;
+/** Counts what reading a file came to and queues what has to be written; false when the file has no document any more. */
+function take(read: ReadDocument, file: ScannedFile, known: DocumentRow | undefined, context: TakeContext): boolean {
+  const { scan, run, batch, report } = context;
   const { collection } = scan;
-  const read = await readDocument(file, { home: run.home, collection, known, recut });
   const skip = (reason: string): void => void run.skipped.push({ path: `${collection.root}/${file.path}`, reason });
   if (read.kind === "failed") {
     skip(read.reason);

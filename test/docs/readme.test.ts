@@ -3,6 +3,7 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { chmodSync, cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import { readmeWithReferences } from "../../scripts/readme.ts";
 
 const root = resolve(import.meta.dir, "../..");
 const readme = readFileSync(join(root, "README.md"), "utf8");
@@ -89,4 +90,8 @@ describe("exchanges of the README", () => {
       expect(await child.exited).toBe(0);
     });
   }
+});
+
+test("the references of the README are what the tables say", () => {
+  expect(readme === readmeWithReferences(readme) || "run: bun scripts/readme.ts").toBe(true);
 });

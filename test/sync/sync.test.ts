@@ -1,3 +1,4 @@
+import { Database } from "bun:sqlite";
 import { describe, expect, test } from "bun:test";
 import { chmodSync, readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -101,6 +102,24 @@ describe("what a sync notices", () => {
     ]);
     index.close();
     expect(await syncIndex(home)).toMatchObject({ added: 1, removed: 1 });
+  });
+
+  test("a document that qmd wrote since gets its passages", async () => {
+    const root = tempFolder();
+    writeNotes(root, { "a.md": "# A\n" });
+    const home = qmdHomeOf(root);
+    await syncIndex(home);
+    writeNotes(root, { "b.md": "# B\n" });
+    const hash = new Bun.CryptoHasher("sha256").update("# B\n").digest("hex");
+    const qmd = new Database(home.indexPath);
+    qmd.run("INSERT INTO content(hash, doc, created_at) VALUES (?, '# B\n', '')", [hash]);
+    qmd.run(
+      "INSERT INTO documents(collection, path, title, hash, created_at, modified_at) VALUES ('notes', 'b.md', 'B', ?, '', '')",
+      [hash],
+    );
+    qmd.close();
+    expect(await syncIndex(home)).toMatchObject({ files: 2, added: 0, changed: 0, passages: 2 });
+    expect(await syncIndex(home)).toMatchObject({ files: 2, added: 0, changed: 0, passages: 2 });
   });
 
   test("a collection that an agent's configuration no longer names", async () => {

@@ -16,11 +16,11 @@ function manyNotes(count: number): Record<string, string> {
 describe("a sync in the Worker", () => {
   test("does what one in place does, with progress", async () => {
     const root = tempFolder();
-    writeNotes(root, manyNotes(300));
+    writeNotes(root, manyNotes(500));
     const [inWorker, inPlace] = [homeOf(root), homeOf(root)];
     const progress: SyncProgress[] = [];
     const report = await startSync(inWorker, { onProgress: (step) => progress.push(step) });
-    expect(report).toMatchObject({ files: 300, added: 300 });
+    expect(report).toMatchObject({ files: 500, added: 500 });
     expect(new Set(progress.map(({ phase }) => phase))).toEqual(new Set(["scan", "read", "write"]));
     await syncIndex(inPlace);
     expect(contentsOf(inWorker)).toEqual(contentsOf(inPlace));

@@ -1,0 +1,80 @@
+import { MemqError } from "../../errors.ts";
+import { contextOf } from "../../home/qmd-contexts.ts";
+import { similarNames } from "../../search/resolve.ts";
+import type { DocumentRow } from "../../store/types.ts";
+import { notice, writeOut } from "../output.ts";
+import type { Invocation } from "../parse.ts";
+import { flag, number } from "../parse.ts";
+import { formatOf, numbered } from "../qmd/format.ts";
+import { documentText, goneWarning, ignoreRuleOf, lookedUp, resolveContext } from "../qmd/lookup.ts";
+import { diskPath, documentName, fullPathWarning, shownPath } from "../qmd/names.ts";
+import { type OpenQmd, openQmd } from "../qmd/open.ts";
+
+const SIMILAR = 5;
+
+/** `get FILE[:FROM[:COUNT]]`: prints a document as its file is now. */
+export async function run(invocation: Invocation): Promise<number> {
+  const { program, words } = invocation;
+  formatOf(invocation);
+  const [name = ""] = words;
+  if (name === "") {
+    throw new MemqError(
+      "USAGE",
+      `Usage: ${program} get <filepath>[:from[:count]] [--from <line>] [-l <lines>] [--no-line-numbers] [--full-path]`,
+    );
+  }
+  const from = number(invocation, "from", { min: -Number.MAX_SAFE_INTEGER, whole: true });
+  const most = number(invocation, "l", { min: 1, whole: true });
+  const { open, asked } = await lookedUp(invocation, await openQmd(invocation), name);
+  const { resolution } = asked;
+  if (resolution.kind === "ambiguous") return ambiguous(open, asked.name, resolution.documents);
+  if (resolution.kind === "missing") return missing(open, asked.name);
+  print(open, resolution.document, {
+    from: Math.max(1, from ?? asked.from ?? 1),
+    count: most ?? asked.count ?? Infinity,
+    lineNumbers: !flag(invocation, "no-line-numbers"),
+    fullPath: flag(invocation, "full-path"),
+  });
+  return 0;
+}
+
+function print(
+  open: OpenQmd,
+  document: DocumentRow,
+  { from, count, lineNumbers, fullPath }: { from: number; count: number; lineNumbers: boolean; fullPath: boolean },
+): void {
+  const { text, gone } = documentText(open, document);
+  const disk = fullPath ? diskPath(open, document) : null;
+  if (fullPath && disk === null) notice(fullPathWarning(1, 1, open.program));
+  else if (gone) notice(goneWarning(1, 1, open.program));
+  const head = disk === null ? `${documentName(open, document)}  #${document.hash.slice(0, 6)}` : shownPath(disk);
+  const context = contextOf(open.qmd.config, document.collection, document.path);
+  const lines = text.split("\n");
+  if (from > lines.length) notice(`The document has ${lines.length} lines.`);
+  const wanted = lines.slice(from - 1, from - 1 + count).join("\n");
+  const folder = context === undefined ? "" : `Folder Context: ${context}\n`;
+  writeOut(`${head}\n${folder}---\n\n${lineNumbers ? numbered(wanted, from) : wanted}\n`);
+}
+
+function ambiguous(open: OpenQmd, name: string, documents: readonly DocumentRow[]): number {
+  notice(`Ambiguous name: ${name}`);
+  notice("Candidates:");
+  for (const document of documents) notice(`  ${documentName(open, document)}`);
+  return 1;
+}
+
+async function missing(open: OpenQmd, name: string): Promise<number> {
+  const ignored = await ignoreRuleOf(open, name);
+  if (ignored !== null) {
+    notice(`Document is excluded by ignore rule: ${name}`);
+    notice(`Collection: ${ignored.collection}`);
+    notice(`Matched path: ${ignored.path}`);
+    notice(`Ignore rule: ${ignored.rule}`);
+    return 1;
+  }
+  notice(`Document not found: ${name}`);
+  const similar = similarNames(resolveContext(open), name, SIMILAR);
+  if (similar.length > 0) notice("Similar files:");
+  for (const path of similar) notice(`  ${path}`);
+  return 1;
+}

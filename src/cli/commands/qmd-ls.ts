@@ -1,0 +1,106 @@
+import { MemqError } from "../../errors.ts";
+import { documentCounts, listedDocuments } from "../../store/documents.ts";
+import { writeOut } from "../output.ts";
+import type { Invocation } from "../parse.ts";
+import { formatOf } from "../qmd/format.ts";
+import { documentName } from "../qmd/names.ts";
+import { type OpenQmd, openQmd } from "../qmd/open.ts";
+
+/** `ls [PATH]`: the collections, or the documents of one, or those below a folder of it. */
+export async function run(invocation: Invocation): Promise<void> {
+  formatOf(invocation);
+  const open = await openQmd(invocation);
+  const [name] = invocation.words;
+  if (name === undefined) return writeOut(collectionsText(open));
+  for (const spelling of spellingsOf(name)) {
+    const place = placeOf(open, spelling);
+    if (place === null) continue;
+    const rows = listedDocuments(open.index, place.collection).filter(
+      ({ path }) => place.path === "" || path === place.path || path.startsWith(`${place.path}/`),
+    );
+    if (rows.length === 0 && spelling !== spellingsOf(name).at(-1)) continue;
+    return writeOut(rows.length === 0 ? nothingText(place) : documentsText(open, place.collection, rows));
+  }
+  const collection = bareName(name).split("/")[0] ?? "";
+  throw new MemqError("COLLECTION_NOT_FOUND", `Collection not found: ${collection}`, {
+    hint: `Run '${open.program} ls' to see available collections.`,
+  });
+}
+
+function collectionsText({ qmd, index, program }: OpenQmd): string {
+  const { collections } = qmd.home;
+  if (collections.length === 0) return `No collections found. Run '${program} collection add .' to create one.\n`;
+  const counts = new Map(documentCounts(index).map(({ collection, count }) => [collection, count]));
+  const lines = collections.map(({ name }) => `  qmd://${name}/  (${counts.get(name) ?? 0} files)`);
+  return `Collections:\n\n${lines.join("\n")}\n`;
+}
+
+type Place = { collection: string; path: string };
+
+function placeOf({ qmd }: OpenQmd, name: string): Place | null {
+  const bare = bareName(name);
+  const collection = qmd.home.collections.find((one) => bare === one.name || bare.startsWith(`${one.name}/`));
+  if (collection === undefined) return null;
+  return { collection: collection.name, path: bare.slice(collection.name.length + 1).replace(/\/+$/, "") };
+}
+
+function bareName(name: string): string {
+  return name.replace(/^(?:qmd:\/*|\/\/)/i, "");
+}
+
+/** As it stands first, percent-decoded second. */
+function spellingsOf(name: string): string[] {
+  try {
+    return [...new Set([name, decodeURIComponent(name)])];
+  } catch {
+    return [name];
+  }
+}
+
+function nothingText({ collection, path }: Place): string {
+  return path === ""
+    ? `No files found in collection: ${collection}\n`
+    : `No files found under qmd://${collection}/${path}\n`;
+}
+
+function documentsText(
+  open: OpenQmd,
+  collection: string,
+  rows: readonly { path: string; characters: number; modifiedAt: string }[],
+): string {
+  const sizes = rows.map(({ characters }) => sizeText(characters));
+  const width = Math.max(...sizes.map((size) => size.length));
+  const now = Date.now();
+  const lines = rows.map(({ path, modifiedAt }, at) => {
+    const size = (sizes[at] ?? "").padStart(width);
+    return `${size}  ${dateText(new Date(modifiedAt), now)}  ${documentName(open, { collection, path })}`;
+  });
+  return `${lines.join("\n")}\n`;
+}
+
+/** `512 B`, `4.0 KB`, … of 1024 each. */
+export function sizeText(size: number): string {
+  if (size < 1024) return `${size} B`;
+  const units = ["KB", "MB", "GB"];
+  let value = size / 1024;
+  let unit = 0;
+  while (value >= 1024 && unit < units.length - 1) {
+    value /= 1024;
+    unit++;
+  }
+  return `${value.toFixed(1)} ${units[unit]}`;
+}
+
+const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+const HALF_A_YEAR_MS = 180 * 86_400_000;
+
+/** As `ls -l` writes it, in this machine's zone: the time of day, or of what is older than 180 days the year. */
+function dateText(date: Date, now: number): string {
+  if (Number.isNaN(date.getTime())) return "            ";
+  const two = (value: number): string => String(value).padStart(2, "0");
+  const end =
+    now - date.getTime() > HALF_A_YEAR_MS
+      ? ` ${date.getFullYear()}`
+      : `${two(date.getHours())}:${two(date.getMinutes())}`;
+  return `${MONTHS[date.getMonth()]} ${String(date.getDate()).padStart(2)} ${end}`;
+}

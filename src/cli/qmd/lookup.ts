@@ -1,0 +1,87 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { QMD_IGNORED } from "../../home/qmd-home.ts";
+import { textNow } from "../../search/fresh.ts";
+import { exactDocument, placesOf, type Resolution, type ResolveContext, resolveName } from "../../search/resolve.ts";
+import { contentText } from "../../store/documents.ts";
+import type { DocumentRow } from "../../store/types.ts";
+import type { Invocation } from "../parse.ts";
+import { type OpenQmd, openQmd } from "./open.ts";
+
+/** Where names are looked up for a command. */
+export function resolveContext({ qmd, index }: OpenQmd): ResolveContext {
+  return { home: qmd.home, index, cwd: process.cwd(), env: process.env };
+}
+
+/** A name and the lines asked for behind it, as in `notes/a.md:100:40`. */
+export type Asked = { resolution: Resolution; name: string; from?: number; count?: number };
+
+/** Looks a name up, in another index and its configuration where the name ends in `?index=` and is no document as it stands. */
+export async function lookedUp(
+  invocation: Invocation,
+  open: OpenQmd,
+  name: string,
+): Promise<{ open: OpenQmd; asked: Asked }> {
+  const asked = askedDocument(resolveContext(open), name);
+  const named = /^(qmd:.*)\?index=([^&#:]+)((?::\d+){0,2})$/s.exec(name);
+  if (named === null || asked.resolution.kind === "document") return { open, asked };
+  const [, bare = "", index = "", range = ""] = named;
+  const other = await openQmd(invocation, decoded(index));
+  return { open: other, asked: askedDocument(resolveContext(other), `${bare}${range}`) };
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/** Looks a name up; a file whose name ends like a range of lines comes before the range. */
+function askedDocument(context: ResolveContext, name: string): Asked {
+  const range = /^(.+?):(\d+)(?::(\d+))?$/s.exec(name);
+  const whole = range === null ? null : exactDocument(context, name);
+  if (range === null) return { resolution: resolveName(context, name), name };
+  if (whole !== null) return { resolution: { kind: "document", document: whole }, name };
+  const [, bare = "", from, count] = range;
+  return {
+    resolution: resolveName(context, bare),
+    name: bare,
+    from: Number(from),
+    ...(count === undefined ? {} : { count: Number(count) }),
+  };
+}
+
+/** The text of a document as its file is now; where that is gone, as it was indexed. */
+export function documentText(open: OpenQmd, document: DocumentRow): { text: string; gone: boolean } {
+  const collection = open.qmd.home.collections.find(({ name }) => name === document.collection);
+  const now = collection === undefined ? null : textNow(document, collection);
+  return now === null ? { text: contentText(open.index, document.hash) ?? "", gone: true } : { text: now, gone: false };
+}
+
+/** What is said when the text printed is that of the index: `missing` of `total` files are gone. */
+export function goneWarning(missing: number, total: number, program: string): string {
+  const what = total === 1 ? "the file is" : `${missing} of ${total} files are`;
+  return `warning: ${what} gone from disk (moved or deleted since indexing); showing the indexed text. Run '${program} update' to refresh the index.`;
+}
+
+/** The rule that keeps a file which is there out of the index, or null. */
+export async function ignoreRuleOf(
+  open: OpenQmd,
+  name: string,
+): Promise<{ collection: string; path: string; rule: string } | null> {
+  const context = resolveContext(open);
+  const anywhere = open.qmd.home.collections.map((collection) => ({ collection, path: name }));
+  const places = [...placesOf(context, name), ...anywhere].filter(({ collection, path }) =>
+    existsSync(join(collection.root, path)),
+  );
+  if (places.length === 0) return null;
+  const { default: picomatch } = await import("picomatch");
+  for (const { collection, path } of places) {
+    const own = collection.ignore.filter((rule) => !QMD_IGNORED.includes(rule));
+    const rule = [...own, ...QMD_IGNORED].find((pattern) => picomatch.isMatch(path, pattern, { dot: true }));
+    if (rule !== undefined) return { collection: collection.name, path, rule };
+  }
+  return null;
+}

@@ -1,0 +1,201 @@
+import { realpathSync } from "node:fs";
+import { join, relative, sep } from "node:path";
+import { editDistance } from "../home/nearest.ts";
+import { absolutePath, type Env, realPath } from "../home/paths.ts";
+import type { Collection, Home } from "../home/types.ts";
+import {
+  documentPaths,
+  documentsByHashPrefix,
+  documentsByPath,
+  documentsBySuffix,
+  findDocument,
+} from "../store/documents.ts";
+import type { DocumentRow, Index } from "../store/types.ts";
+
+/** Where names are looked up. `cwd` and `env` are for paths on disk, as a person or `--full-path` writes them. */
+export type ResolveContext = { home: Home; index: Index; cwd: string; env: Env };
+
+/** What a name stands for. */
+export type Resolution =
+  | { kind: "document"; document: DocumentRow }
+  | { kind: "ambiguous"; documents: DocumentRow[] }
+  | { kind: "missing" };
+
+/** A place in a collection, whether or not there is a document. */
+export type Place = { collection: Collection; path: string };
+
+/**
+ * The document that a name stands for, whatever surface printed it: `qmd://collection/path`, `collection/path`, a path of the
+ * memory surface, a path on disk, a path in any collection, a docid, or the end of a path from a `/` on. Exact names come before
+ * docids, docids before ends of paths, and a name is tried as it stands before it is percent-decoded. One file in several
+ * collections counts once, as that of the first.
+ */
+export function resolveName(context: ResolveContext, name: string): Resolution {
+  const spellings = spellingsOf(name);
+  for (const spelling of spellings) {
+    const exact = exactResolution(context, spelling);
+    if (exact.kind !== "missing") return exact;
+  }
+  const digits = /^["']?#?([0-9a-f]{6,64})["']?$/i.exec(name.trim())?.[1];
+  if (digits !== undefined) {
+    const found = pick(context, documentsByHashPrefix(context.index, digits));
+    if (found.kind === "ambiguous" && new Set(found.documents.map(({ hash }) => hash)).size === 1) {
+      return { kind: "document", document: found.documents[0]! };
+    }
+    if (found.kind !== "missing") return found;
+  }
+  for (const spelling of spellings) {
+    const tail = withoutScheme(spelling).replace(/^\/+/, "");
+    const found = tail === "" ? [] : documentsBySuffix(context.index, tail);
+    const resolution = pick(context, found.length > 0 ? found : bySpelling(context.index, tail));
+    if (resolution.kind !== "missing") return resolution;
+  }
+  return { kind: "missing" };
+}
+
+/** The document whose exact name this is, as it stands or percent-decoded; never one by docid or by the end of its path. */
+export function exactDocument(context: ResolveContext, name: string): DocumentRow | null {
+  for (const spelling of spellingsOf(name)) {
+    const exact = exactResolution(context, spelling);
+    if (exact.kind === "document") return exact.document;
+  }
+  return null;
+}
+
+/** The places that an exact name may mean, whether or not a document is there, the likeliest first. */
+export function placesOf(context: ResolveContext, name: string): Place[] {
+  const bare = withoutScheme(name);
+  if (bare !== name) return namedPlaces(context.home, bare);
+  const onDisk = diskPlaces(context, name);
+  if (isDiskPath(name)) return onDisk;
+  return [...namedPlaces(context.home, name), ...onDisk];
+}
+
+/** As `collection/path`, and as the memory surface writes it. */
+function namedPlaces({ collections }: Home, name: string): Place[] {
+  const starts = collections.flatMap((collection) => [
+    { collection, start: `${collection.name}/` },
+    { collection, start: collection.pathPrefix },
+  ]);
+  return starts.flatMap(({ collection, start }) =>
+    name.startsWith(start) ? [{ collection, path: name.slice(start.length) }] : [],
+  );
+}
+
+function diskPlaces({ home, cwd, env }: ResolveContext, name: string): Place[] {
+  const file = absolutePath(name, cwd, env);
+  return home.collections.flatMap((collection) =>
+    [...new Set([collection.root, realPath(collection.root)])].flatMap((root) => {
+      const path = relative(root, file);
+      const isInside = path !== "" && path !== ".." && !path.startsWith(`..${sep}`);
+      return isInside ? [{ collection, path: path.split(sep).join("/") }] : [];
+    }),
+  );
+}
+
+function isDiskPath(name: string): boolean {
+  return /^(?:[/~]|\.{1,2}(?:\/|$))/.test(name);
+}
+
+/** Paths of documents that are nearly what was typed, the nearest first; only those that lead back to their document. */
+export function similarNames(context: ResolveContext, name: string, most: number): string[] {
+  const wanted = withoutScheme(name).toLowerCase();
+  const names = new Set(context.home.collections.map((collection) => collection.name));
+  const near: { path: string; distance: number }[] = [];
+  for (const { collection, path } of documentPaths(context.index)) {
+    if (!names.has(collection)) continue;
+    const spellings = [path, path.slice(path.lastIndexOf("/") + 1), `${collection}/${path}`];
+    const distances = spellings.map((spelling) =>
+      Math.abs(spelling.length - wanted.length) > LEAST_LIKE ? Infinity : editDistance(spelling.toLowerCase(), wanted),
+    );
+    const distance = Math.min(...distances);
+    if (distance > LEAST_LIKE || distance >= wanted.length - 1) continue;
+    const unique = exactDocument(context, path)?.collection === collection;
+    near.push({ path: unique ? path : `${collection}/${path}`, distance });
+  }
+  return near
+    .toSorted((a, b) => a.distance - b.distance || (a.path < b.path ? -1 : 1))
+    .slice(0, most)
+    .map(({ path }) => path);
+}
+
+/** Edits beyond which two names are not alike. */
+const LEAST_LIKE = 5;
+
+/** A name as it stands, and percent-decoded where that is something else. */
+function spellingsOf(name: string): string[] {
+  try {
+    const decoded = decodeURIComponent(name);
+    return decoded === name ? [name] : [name, decoded];
+  } catch {
+    return [name];
+  }
+}
+
+/** The name behind `qmd://`, however many slashes were typed; other names as they are. */
+function withoutScheme(name: string): string {
+  return /^(?:qmd:\/*|\/\/)(.*)$/is.exec(name)?.[1] ?? name;
+}
+
+function exactResolution(context: ResolveContext, name: string): Resolution {
+  const { index, home } = context;
+  const first = (places: Place[]): Resolution | null => {
+    for (const { collection, path } of places) {
+      const document = findDocument(index, collection.name, path);
+      if (document !== null) return { kind: "document", document };
+    }
+    return null;
+  };
+  const bare = withoutScheme(name);
+  if (bare !== name) return first(namedPlaces(home, bare)) ?? { kind: "missing" };
+  if (isDiskPath(name)) return first(diskPlaces(context, name)) ?? byRealPath(context, name);
+  const named = first(namedPlaces(home, name));
+  if (named !== null) return named;
+  const anywhere = pick(context, documentsByPath(index, name));
+  // Of several with this path the one in the current folder is meant.
+  return anywhere.kind === "document" ? anywhere : (first(diskPlaces(context, name)) ?? anywhere);
+}
+
+/** A link's target is printed as the path on disk and may itself be no document. */
+function byRealPath(context: ResolveContext, name: string): Resolution {
+  let real: string;
+  try {
+    real = realpathSync(absolutePath(name, context.cwd, context.env));
+  } catch {
+    return { kind: "missing" };
+  }
+  for (const { collection, path } of documentPaths(context.index)) {
+    const root = context.home.collections.find((one) => one.name === collection)?.root;
+    if (root === undefined || realPath(join(root, path)) !== real) continue;
+    const document = findDocument(context.index, collection, path);
+    if (document !== null) return { kind: "document", document };
+  }
+  return { kind: "missing" };
+}
+
+/** The documents whose path ends so when letters are composed alike: `é` may be one character or two. */
+function bySpelling(index: Index, tail: string): DocumentRow[] {
+  const wanted = `/${tail.normalize("NFC")}`;
+  // oxlint-disable-next-line no-control-regex -- all of ASCII is composed already
+  if (/^[\u0000-\u007f]*$/.test(tail)) return [];
+  return documentPaths(index).flatMap(({ collection, path }) =>
+    `/${collection}/${path}`.normalize("NFC").endsWith(wanted) ? (findDocument(index, collection, path) ?? []) : [],
+  );
+}
+
+/** One file may be a document of several collections: then the first collection's is meant. */
+function pick({ home }: ResolveContext, documents: readonly DocumentRow[]): Resolution {
+  const roots = new Map(home.collections.map(({ name, root }) => [name, root]));
+  const order = [...roots.keys()];
+  const files = new Map<string, DocumentRow>();
+  const known = documents.filter(({ collection }) => roots.has(collection));
+  for (const document of known.toSorted((a, b) => order.indexOf(a.collection) - order.indexOf(b.collection))) {
+    const file = realPath(join(roots.get(document.collection) ?? "", document.path));
+    if (!files.has(file)) files.set(file, document);
+  }
+  const [first, ...others] = files.values();
+  if (first === undefined) return { kind: "missing" };
+  return others.length === 0
+    ? { kind: "document", document: first }
+    : { kind: "ambiguous", documents: [first, ...others] };
+}
