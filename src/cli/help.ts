@@ -69,18 +69,21 @@ function programHelp(program: Program): string {
     ["-v, --version", "Show the version"],
   ];
   const title = program === "qmd" ? "qmd: search your notes" : `memq ${VERSION}: a memory engine for AI agents`;
-  const list = (surface: Command["surface"]): string[] =>
+  const list = (ofNotes: boolean): string[] =>
     columns(
-      COMMANDS.filter((one) => one.surface === surface).map((command) => [commandWords(command), command.summary]),
+      COMMANDS.filter((one) => (one.surface === "qmd") === ofNotes).map((command) => [
+        commandWords(command),
+        command.summary,
+      ]),
     );
   return lines(
     title,
     "",
     `Usage: ${program} <command> [options]`,
-    ...(qmd.length > 0 ? ["", "Notes:", ...list("qmd")] : []),
+    ...(qmd.length > 0 ? ["", "Notes:", ...list(true)] : []),
     "",
     "An agent's memory, servers and set-up:",
-    ...list("memq"),
+    ...list(false),
     "",
     qmd.length > 0 ? "Options of the commands on notes:" : "Options:",
     ...columns(options),

@@ -161,8 +161,10 @@ function looksLikeOption(word: string, table: Readonly<Record<string, Option>>):
 
 function checkOption(token: Token, command: Command | null, argv: readonly string[], program: Program): void {
   const strict = command?.surface === "memq";
-  const table = optionsOf(strict ? "memq" : "qmd");
-  const accepted = strict ? ["help", "version", ...command.options] : Object.keys(table);
+  const surface = command?.surface ?? "qmd";
+  const table = optionsOf(surface);
+  const own = ["help", "version", ...(command?.options ?? [])];
+  const accepted: string[] = strict ? own : [...Object.keys(optionsOf("qmd")), ...own];
   const option = token.option !== null && accepted.includes(token.option) ? table[token.option] : undefined;
   if (option === undefined) throw unknownOption(token, accepted, argv, [program, ...(command?.path ?? [])].join(" "));
   if (option.value === undefined && token.value !== undefined && strict)
