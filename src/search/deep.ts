@@ -126,10 +126,10 @@ async function typedLists(search: Search, searches: readonly TypedQuery[]): Prom
   const legs = Promise.all(byMeaning.map(({ query }) => vectorLeg(search, query)));
   const words = searches
     .filter(({ type }) => type === "lex")
-    .map(({ query }) => keywordList(search, "original", query, VARIANT_WEIGHT));
+    .map(({ query }) => keywordList(search, "lex", query, VARIANT_WEIGHT, true));
   const found = await legs;
   const lists = filled([
-    ...words.map((list) => list && { ...list, queryType: "lex" as const }),
+    ...words,
     ...byMeaning.map(({ type, query }, at) => vectorList(found[at] ?? null, type, query, VARIANT_WEIGHT)),
   ]);
   if (lists[0] !== undefined) lists[0].weight = 1;
@@ -144,21 +144,27 @@ function filled(lists: readonly (QueryList | null)[]): QueryList[] {
   return lists.filter((list) => list !== null).filter(({ hits }) => hits.length > 0);
 }
 
+/** `typed`: the user wrote it, so that an exact word of it counts as one. */
 function keywordList(
   { engine, scope }: Search,
   queryType: "original" | "lex",
   query: string,
   weight: number,
+  typed = queryType === "original",
 ): QueryList {
   const parsed = parseQuery(query, "qmd");
-  const hits = keywordLeg(engine.index, parsed, scope);
+  const hits = keywordLeg(engine.index, parsed, scope).map(({ passageId, documentId, bm25, exact }) => ({
+    passageId,
+    documentId,
+    score: bm25,
+    exact: exact && typed,
+  }));
   return {
     source: "fts",
     queryType,
     query,
     weight,
-    // What a model made up is no exact word of the user's.
-    hits: hits.map((hit) => ({ ...hit, score: hit.bm25, exact: hit.exact && queryType === "original" })),
+    hits,
     scoresOf: (ids) => scoreByKeyword(engine.index, parsed, ids),
   };
 }
@@ -174,7 +180,12 @@ function vectorList(
   weight: number,
 ): QueryList | null {
   if (!leg?.hits) return null;
-  const hits = leg.hits.map((hit) => ({ ...hit, score: hit.cosine, exact: false }));
+  const hits = leg.hits.map(({ passageId, documentId, cosine }) => ({
+    passageId,
+    documentId,
+    score: cosine,
+    exact: false,
+  }));
   return { source: "vec", queryType, query, weight, hits, scoresOf: leg.cosines };
 }
 
@@ -205,7 +216,7 @@ function orderedRows(engine: SearchEngine, request: SearchRequest, lists: QueryL
   const byDocument = new Map(rows.map((row) => [row.documentId, row]));
   return reciprocalRankFusion(lists.map((list) => ({ ids: listedDocuments(list), weight: list.weight * 2 })))
     .flatMap(({ id }) => byDocument.get(id) ?? [])
-    .map((row, at) => ({ ...row, score: 1 / (at + 1) }));
+    .map((row, at) => Object.assign(row, { score: 1 / (at + 1) }));
 }
 
 /** The documents of a list, best first, as far as they count for reciprocal rank fusion. */
@@ -227,6 +238,6 @@ async function withReranking(
   const ordered = await reranked(query, hits, rerank, end, candidateLimit);
   if (ordered === null) return { hits, left: true };
   const least = ordered.slice(0, candidateLimit).at(-1)?.score ?? 1;
-  const rest = ordered.slice(candidateLimit).map((hit) => ({ ...hit, score: Math.min(hit.score, least) }));
-  return { hits: [...ordered.slice(0, candidateLimit), ...rest], left: false };
+  for (const hit of ordered.slice(candidateLimit)) hit.score = Math.min(hit.score, least);
+  return { hits: ordered, left: false };
 }

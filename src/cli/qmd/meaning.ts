@@ -12,12 +12,16 @@ import type { OpenQmd } from "./open.ts";
 /** How long a search that asks models may take: a gateway gives up at four seconds, a person waits longer. */
 const DEADLINE_MS = { piped: 3000, terminal: 30_000 };
 
-/** When the answer must be printed, in milliseconds since 1970; counted from the start of the process. */
+/** What printing and ending take at most, and which share of a short deadline is kept for them. */
+const ENDING = { ms: 150, share: 0.1 };
+
+/** When the answer must be printed, in milliseconds since 1970, so that the process has ended as long after its start as is allowed. */
 export function deadlineOf(invocation: Invocation): number {
   const asked = number(invocation, "deadline", { min: 1, whole: true });
   const configured = Number(process.env["MEMQ_DEADLINE_MS"]);
   const otherwise = configured > 0 ? configured : isOnTerminal() ? DEADLINE_MS.terminal : DEADLINE_MS.piped;
-  return Math.round(performance.timeOrigin + (asked ?? otherwise));
+  const allowed = asked ?? otherwise;
+  return Math.round(performance.timeOrigin + allowed - Math.min(ENDING.ms, allowed * ENDING.share));
 }
 
 /** The provider that embeds questions; null where nothing is embedded that they could be compared with, or none can be had. */
