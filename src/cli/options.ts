@@ -71,6 +71,11 @@ export const MEMQ_OPTIONS = {
     description: "What the session may do in the workspace",
   },
   done: { description: "Record that the flush of this cycle has run" },
+  "allow-write": { description: "Let clients append to the memory" },
+  "token-file": {
+    value: "FILE",
+    description: "File with the token that HTTP clients must send (Authorization: Bearer)",
+  },
   deep: { description: "Also try the embedding provider and the vector search" },
   index: { description: "Bring the index up to date first" },
 } as const satisfies Record<string, Option>;
@@ -120,9 +125,9 @@ export const QMD_OPTIONS = {
   mask: { value: "GLOB", description: "Files of the collection (default: **/*.md)" },
   glob: { value: "GLOB", description: "The same as --mask" },
   force: { short: "f", description: "Do it again from the start" },
-  "max-docs-per-batch": { value: "N", description: "Documents per batch (default: 64)" },
-  "max-batch-mb": { value: "N", description: "Megabytes per batch (default: 64)" },
-  timeout: { value: "MIN", description: "Minutes after which to stop, 0 for none (default: 30)" },
+  "max-docs-per-batch": { value: "N", description: "Accepted; batches are as large as the provider takes" },
+  "max-batch-mb": { value: "N", description: "Accepted; memory stays bounded in any case" },
+  timeout: { value: "MIN", description: "Minutes after which embedding stops (default: 0, none)" },
   pull: { description: "Accepted, without effect" },
   context: { value: "TEXT", description: "Accepted, without effect" },
   refresh: { description: "Fetch models again" },
@@ -144,7 +149,13 @@ export type MemqOption = keyof typeof MEMQ_OPTIONS;
 export type QmdOption = keyof typeof QMD_OPTIONS;
 export type OptionName = MemqOption | QmdOption;
 
+/**
+ * Whose options a command may take: memq's, as far as it lists them; qmd's, all of them; or both, all of qmd's and of memq's those that it
+ * lists.
+ */
+export type Surface = "memq" | "qmd" | "both";
+
 /** The options by name that the commands of one surface may take. */
-export function optionsOf(surface: "memq" | "qmd"): Readonly<Record<string, Option>> {
-  return surface === "qmd" ? QMD_OPTIONS : MEMQ_OPTIONS;
+export function optionsOf(surface: Surface): Readonly<Record<string, Option>> {
+  return { memq: MEMQ_OPTIONS, qmd: QMD_OPTIONS, both: { ...MEMQ_OPTIONS, ...QMD_OPTIONS } }[surface];
 }

@@ -3,6 +3,7 @@ import { MemqError, usageError } from "../errors.ts";
 import { nearestName } from "../home/nearest.ts";
 import type { Option, OptionName } from "./options.ts";
 import { MEMQ_OPTIONS, optionsOf, QMD_OPTIONS } from "./options.ts";
+import { doctorHint } from "./qmd/words.ts";
 import type { Command } from "./table.ts";
 import { commandsBelow, findCommand } from "./table.ts";
 
@@ -42,7 +43,8 @@ export function readArgv(argv: readonly string[], program: Program): Request {
   for (const { option, value } of tokens) {
     if (option !== null) options.set(option, [...(options.get(option) ?? []), value ?? ""]);
   }
-  const words = wordsOf(tokens);
+  const written = wordsOf(tokens);
+  const words = written.length === 0 && options.has("skill") ? ["skill", "show"] : written;
   if (asksFor("version", tokens)) return { kind: "version" };
   if (asksFor("help", tokens)) return { kind: "help", words, asked: true };
 
@@ -161,8 +163,10 @@ function looksLikeOption(word: string, table: Readonly<Record<string, Option>>):
 
 function checkOption(token: Token, command: Command | null, argv: readonly string[], program: Program): void {
   const strict = command?.surface === "memq";
-  const table = optionsOf(strict ? "memq" : "qmd");
-  const accepted = strict ? ["help", "version", ...command.options] : Object.keys(table);
+  const surface = command?.surface ?? "qmd";
+  const table = optionsOf(surface);
+  const own = ["help", "version", ...(command?.options ?? [])];
+  const accepted: string[] = strict ? own : [...Object.keys(optionsOf("qmd")), ...own];
   const option = token.option !== null && accepted.includes(token.option) ? table[token.option] : undefined;
   if (option === undefined) throw unknownOption(token, accepted, argv, [program, ...(command?.path ?? [])].join(" "));
   if (option.value === undefined && token.value !== undefined && strict)
@@ -222,7 +226,10 @@ function unknownCommand(words: readonly string[], program: Program): MemqError {
   }
   const sentence = `Unknown command: ${words[0]}`;
   // qmd's sentence and exit code, which its clients know.
-  return new MemqError("USAGE", sentence, { hint: `Run '${program} --help' for usage.`, exitCode: 1 });
+  return new MemqError("USAGE", sentence, {
+    hint: `Run '${program} --help' for usage.\n${doctorHint(program)}`,
+    exitCode: 1,
+  });
 }
 
 /** The known word that begins with what was typed, else the one most like it. */

@@ -1,4 +1,4 @@
-import type { MemqOption, QmdOption } from "./options.ts";
+import type { MemqOption, OptionName, QmdOption } from "./options.ts";
 import type { Invocation } from "./parse.ts";
 import { QMD_COMMANDS } from "./table-qmd.ts";
 
@@ -21,10 +21,15 @@ type CommandBase = {
 
 /**
  * A command of the program. One of memq's own accepts exactly the options it lists and as many words as `arguments` shows; one of
- * qmd's accepts every option of qmd's and any number of words, and lists the options that its help shows.
+ * qmd's accepts every option of qmd's and any number of words, and lists the options that its help shows. One of both accepts every
+ * option of qmd's and lists those of memq's own that it takes too.
  */
 export type Command = CommandBase &
-  ({ surface: "memq"; options: readonly MemqOption[] } | { surface: "qmd"; options: readonly QmdOption[] });
+  (
+    | { surface: "memq"; options: readonly MemqOption[] }
+    | { surface: "qmd"; options: readonly QmdOption[] }
+    | { surface: "both"; options: readonly OptionName[] }
+  );
 
 const HOME_OPTIONS = ["agent", "workspace", "state-dir", "config"] as const;
 
@@ -123,6 +128,15 @@ const OTHER_COMMANDS: Command[] = [
     summary: "Serve a gateway: JSON-RPC 2.0 over stdin and stdout",
     options: [...HOME_OPTIONS],
     load: () => import("./commands/rpc.ts"),
+  },
+  {
+    surface: "both",
+    path: ["mcp"],
+    summary: "Serve MCP clients: over stdin and stdout, or HTTP with --http",
+    details:
+      "Offers the notes of a qmd home, or, with --agent, --workspace, --state-dir or --config, the memory of an agent.",
+    options: [...HOME_OPTIONS, "allow-write", "index", "collection"],
+    load: () => import("./commands/mcp.ts"),
   },
   {
     surface: "memq",

@@ -38,7 +38,7 @@ export type Call = {
 export type Connection = {
   /** Takes one message; never waits for the work it starts. */
   receive(frame: Frame): void;
-  notify(method: string, params: unknown): void;
+  notify: (method: string, params: unknown) => void;
   /** Aborts the request with this id, if it is still running. */
   cancel(id: unknown): void;
   cancelAll(): void;
@@ -46,26 +46,28 @@ export type Connection = {
   settled(): Promise<void>;
 };
 
-type Message = { id: RequestId | undefined; method: string; params: Record<string, unknown> };
+export type Message = { id: RequestId | undefined; method: string; params: Record<string, unknown> };
 
 /**
  * One JSON-RPC 2.0 peer that serves requests concurrently (https://www.jsonrpc.org/specification): `handle` runs for every request and
- * notification, `send` takes each outgoing message as JSON text. Batches are refused.
+ * notification, `send` takes each outgoing message as JSON text.
  */
 export function openConnection(options: {
   handle: (method: string, params: Record<string, unknown>, call: Call) => unknown;
   send: (json: string) => void;
   /** Told about notifications that failed, since nobody else is. */
   log: (sentence: string) => void;
+  /** Several messages in one array are answered by one array; otherwise they are refused. */
+  batches?: boolean;
+  /** A request that its caller cancelled gets no answer any more. */
+  silentOnCancel?: boolean;
 }): Connection {
-  const { handle, send, log } = options;
+  const { handle, send, log, batches = false, silentOnCancel = false } = options;
   const running = new Map<string, Set<AbortController>>();
   const work = new Set<Promise<void>>();
 
-  const answer = (id: RequestId, body: { result: unknown } | { error: unknown }): void =>
-    send(JSON.stringify({ jsonrpc: "2.0", id, ...body }));
-
-  async function serve({ id, method, params }: Message): Promise<void> {
+  /** The answer to a message, null where none is due. */
+  async function serve({ id, method, params }: Message): Promise<Answer | null> {
     const controller = new AbortController();
     const key = idKey(id);
     if (id !== undefined) running.set(key, (running.get(key) ?? new Set()).add(controller));
@@ -75,11 +77,12 @@ export function openConnection(options: {
         handle(method, params, { id, signal: controller.signal }),
         rejectedOnAbort(controller.signal),
       ]);
-      if (id !== undefined) answer(id, { result: result ?? {} });
+      return id === undefined ? null : { jsonrpc: "2.0", id, result: result ?? {} };
     } catch (error) {
       const body = errorBody(error);
       if (id === undefined) log(`${method}: ${body.message}`);
-      else answer(id, { error: body });
+      if (id === undefined || (silentOnCancel && controller.signal.aborted)) return null;
+      return { jsonrpc: "2.0", id, error: body };
     } finally {
       const others = running.get(key);
       others?.delete(controller);
@@ -87,17 +90,37 @@ export function openConnection(options: {
     }
   }
 
+  async function serveBatch(values: unknown[]): Promise<Answer[] | null> {
+    const answers = await Promise.all(
+      values.map(async (value) => {
+        const message = readMessage(value);
+        return message === null || "error" in message ? message && refusal(message) : serve(message);
+      }),
+    );
+    const due = answers.filter((answer) => answer !== null);
+    return due.length === 0 ? null : due;
+  }
+
+  function sendWhenDone(answering: Promise<Answer | Answer[] | null>): void {
+    const task = (async () => {
+      const answer = await answering;
+      if (answer !== null) send(JSON.stringify(answer));
+    })();
+    work.add(task);
+    void task.finally(() => work.delete(task));
+  }
+
   return {
     receive(frame) {
-      const message = readMessage(frame);
-      if (message === null) return;
-      if ("error" in message) {
-        answer(message.id, { error: message.error });
+      const parsed = parseFrame(frame);
+      if ("value" in parsed && batches && Array.isArray(parsed.value) && parsed.value.length > 0) {
+        sendWhenDone(serveBatch(parsed.value));
         return;
       }
-      const task = serve(message);
-      work.add(task);
-      void task.finally(() => work.delete(task));
+      const message = "fault" in parsed ? refuse(null, "parse", parsed.fault) : readMessage(parsed.value);
+      if (message === null) return;
+      if ("error" in message) send(JSON.stringify(refusal(message)));
+      else sendWhenDone(serve(message));
     },
     notify: (method, params) => send(JSON.stringify({ jsonrpc: "2.0", method, params })),
     cancel: (id) => running.get(idKey(id))?.forEach((controller) => controller.abort()),
@@ -106,6 +129,10 @@ export function openConnection(options: {
       while (work.size > 0) await Promise.all(work);
     },
   };
+}
+
+function refusal(message: { id: RequestId; error: ErrorBody }): Answer {
+  return { jsonrpc: "2.0", ...message };
 }
 
 function rejectedOnAbort(signal: AbortSignal): Promise<never> {
@@ -121,15 +148,20 @@ function idKey(id: unknown): string {
   return JSON.stringify(id) ?? "";
 }
 
-/** The request or notification in a frame, an error to answer at once, or null for an answer to something we never asked. */
-function readMessage(frame: Frame): Message | { id: RequestId; error: ErrorBody } | null {
-  if ("fault" in frame) return refuse(null, "parse", frame.fault);
-  let value: unknown;
+/** The JSON value in a frame, or what is wrong with it. */
+function parseFrame(frame: Frame): { value: unknown } | { fault: string } {
+  if ("fault" in frame) return frame;
   try {
-    value = JSON.parse(frame.text);
+    return { value: JSON.parse(frame.text) };
   } catch (error) {
-    return refuse(null, "parse", `the message is not JSON: ${messageOf(error)}`);
+    return { fault: `the message is not JSON: ${messageOf(error)}` };
   }
+}
+
+export type ReadMessage = Message | { id: RequestId; error: ErrorBody } | null;
+
+/** The request or notification that a value is, an error to answer at once, or null for an answer to something we never asked. */
+export function readMessage(value: unknown): ReadMessage {
   if (Array.isArray(value))
     return refuse(null, "invalidRequest", "batches are not supported; send one message at a time");
   if (!isObject(value)) return refuse(null, "invalidRequest", "a message is a JSON object");
@@ -148,13 +180,17 @@ function readMessage(frame: Frame): Message | { id: RequestId; error: ErrorBody 
   return { id: "id" in value ? id : undefined, method, params };
 }
 
-type ErrorBody = { code: number; message: string; data?: Record<string, unknown> };
+/** An answer as it goes out. */
+type Answer = { jsonrpc: "2.0"; id: RequestId } & ({ result: unknown } | { error: ErrorBody });
+
+export type ErrorBody = { code: number; message: string; data?: Record<string, unknown> };
 
 function refuse(id: RequestId, kind: keyof typeof RPC_ERRORS, message: string): { id: RequestId; error: ErrorBody } {
   return { id, error: { code: RPC_ERRORS[kind], message } };
 }
 
-function errorBody(error: unknown): ErrorBody {
+/** What a caller is told about a failure. */
+export function errorBody(error: unknown): ErrorBody {
   if (error instanceof RpcError) {
     return { code: error.number, message: error.message, ...(error.data === undefined ? {} : { data: error.data }) };
   }

@@ -1,5 +1,5 @@
 import { openMessageStream } from "../cli/output.ts";
-import { MemqError, messageOf } from "../errors.ts";
+import { MemqError } from "../errors.ts";
 import type { MemoryEngine } from "../memory/engine.ts";
 import type { MemoryPlace, MemoryService } from "../memory/service.ts";
 import { openMemoryService } from "../memory/service.ts";
@@ -10,10 +10,7 @@ import type { Call } from "./jsonrpc.ts";
 import { openConnection, RpcError } from "./jsonrpc.ts";
 import type { Session } from "./methods.ts";
 import { checkedParams, METHODS } from "./methods.ts";
-
-/** How long running requests may still answer when the input ends; the process is gone a second after it. */
-const GRACE_MS = 700;
-const CLOSE_MS = 200;
+import { endOfSession, readInput } from "./session-end.ts";
 
 /**
  * Serves JSON-RPC 2.0 over stdin and stdout until the input ends or `shutdown` is called, and ends the process with 0.
@@ -28,7 +25,6 @@ export async function serveRpc(defaults: MemoryPlace): Promise<never> {
 
   let service: MemoryService | null = null;
   let opening: Promise<MemoryEngine> | null = null;
-  let stopping: Promise<never> | null = null;
 
   const session: Session = {
     async engine(agentId) {
@@ -63,33 +59,9 @@ export async function serveRpc(defaults: MemoryPlace): Promise<never> {
     log: (sentence) => console.error(sentence),
   });
 
-  /** Lets what is running finish for a moment, cancels the rest, and goes. */
-  function stop(): Promise<never> {
-    stopping ??= (async () => {
-      setTimeout(() => process.exit(0), GRACE_MS + CLOSE_MS + 50).unref();
-      await Promise.race([connection.settled(), Bun.sleep(GRACE_MS)]);
-      connection.cancelAll();
-      await connection.settled();
-      await Promise.race([service?.close(), Bun.sleep(CLOSE_MS)]);
-      await stream.flushed();
-      process.exit(0);
-    })();
-    return stopping;
-  }
+  const stop = endOfSession(connection, stream, async () => service?.close());
 
-  // A loose end of one request must not end the service of all.
-  process.removeAllListeners("unhandledRejection");
-  process.on("unhandledRejection", (error) => console.error(messageOf(error)));
-  for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.once(signal, () => void stop());
-  try {
-    for await (const chunk of process.stdin) {
-      working();
-      for (const frame of decoder.push(chunk as Uint8Array)) connection.receive(frame);
-    }
-    for (const frame of decoder.end()) connection.receive(frame);
-  } catch (error) {
-    console.error(`the input can't be read: ${messageOf(error)}`);
-  }
+  await readInput(decoder, (frame) => connection.receive(frame), { onChunk: working, stop: () => void stop() });
   return stop();
 }
 

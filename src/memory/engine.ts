@@ -1,13 +1,11 @@
 import { MemqError, messageOf } from "../errors.ts";
-import type { AgentHome } from "../home/agent-home.ts";
-import type { Collection } from "../home/types.ts";
+import type { Collection, Home } from "../home/types.ts";
 import { documentCounts, findDocument } from "../store/documents.ts";
 import type { Index } from "../store/types.ts";
-import { isSyncing } from "../sync/client.ts";
-import type { FreshnessOptions } from "../sync/freshness.ts";
-import { keepFresh } from "../sync/freshness.ts";
+import type { Freshness, FreshnessOptions } from "../sync/freshness.ts";
 import type { SyncProgress, SyncReport } from "../sync/report.ts";
-import { syncIndex } from "../sync/sync.ts";
+import type { EngineTiming, ServedAgent } from "./backend.ts";
+import { engineTiming } from "./backend.ts";
 import { byDeadline } from "./deadline.ts";
 import type { TranscriptDeltas } from "./deltas.ts";
 import type { GetAnswer, GetRequest } from "./get.ts";
@@ -43,7 +41,7 @@ export type IndexAnswer = Change & { files: number; passages: number; embedded: 
 
 /** Everything that serves one agent's memory. */
 export type MemoryEngine = {
-  readonly agent: AgentHome;
+  readonly agent: ServedAgent;
   readonly watching: boolean;
   search(request: MemorySearchRequest): Promise<MemorySearchAnswer>;
   get(request: GetRequest): GetAnswer;
@@ -62,7 +60,6 @@ export type MemoryEngine = {
   close(): Promise<void>;
 };
 
-const SEARCH_DEADLINE_MS = 15_000;
 /** How long a status waits for the provider to be set up. */
 const PROVIDER_MS = 1000;
 
@@ -72,19 +69,24 @@ export function indexAnswer(report: SyncReport): IndexAnswer {
   return { files, passages, added, changed, removed, embedded, ms };
 }
 
-/** Serves an agent's memory; a live one begins a first sync at once. */
-export function openMemoryEngine(agent: AgentHome, options: EngineOptions): MemoryEngine {
+/** Serves an agent's memory; a live one begins a first sync at once. What syncs is read only where something is to be synced. */
+export async function openMemoryEngine(agent: ServedAgent, options: EngineOptions): Promise<MemoryEngine> {
   const { home, memory } = agent;
   const { log } = options;
   const reader = indexReader(home.indexPath, options.live);
   const provider = providerOpener(agent);
   const syncs: SyncState = { last: null, error: null, endedAt: 0 };
-  const freshness = options.live && memory.enabled ? keepFresh(home, freshnessOptions(agent, reader, options)) : null;
+  const timing = engineTiming(agent);
+  const freshness =
+    options.live && memory.enabled
+      ? await openFreshness(home, freshnessOptions(agent, timing.sync, reader, options))
+      : null;
   const isEmpty = (): boolean => documentCounts(reader.current()).every(({ count }) => count === 0);
 
   async function index(wanted: IndexOptions): Promise<SyncReport> {
     try {
-      syncs.last = await (freshness === null ? syncIndex(home, wanted) : freshness.sync(wanted));
+      await agent.prepareSync?.();
+      syncs.last = await (freshness === null ? syncOnce(home, wanted) : freshness.sync(wanted));
       syncs.error = null;
       reader.warm();
       return syncs.last;
@@ -97,14 +99,14 @@ export function openMemoryEngine(agent: AgentHome, options: EngineOptions): Memo
   }
 
   /** Resolves as soon as the notes are written: embedding them may take much longer, and keywords find them already. */
-  function firstSync(): Promise<void> {
+  function syncInBackground(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     void (async () => {
       try {
         reportSync(await index({ onProgress: ({ phase }) => phase === "embed" && resolve() }), options);
       } catch (error) {
         if (!(error instanceof MemqError && error.code === "SYNC_CANCELLED"))
-          log(`The first sync failed: ${messageOf(error)}`);
+          log(`A sync in the background failed: ${messageOf(error)}`);
       } finally {
         resolve();
       }
@@ -112,11 +114,17 @@ export function openMemoryEngine(agent: AgentHome, options: EngineOptions): Memo
     return promise;
   }
 
-  const written = freshness === null ? null : firstSync();
+  const timer =
+    freshness !== null && timing.intervalMs > 0
+      ? setInterval(() => void syncInBackground(), timing.intervalMs)
+      : undefined;
+  timer?.unref();
+  let written = freshness !== null && timing.onBoot ? syncInBackground() : null;
 
   /** What is left out because nothing is indexed yet at the deadline. Any other search never waits. */
   async function waitForFirstSync(deadline: number): Promise<SearchContext["degraded"]> {
-    if (written === null || syncs.endedAt > 0 || !isEmpty()) return [];
+    if (freshness === null || syncs.endedAt > 0 || !(timing.waitForBoot || isEmpty())) return [];
+    written ??= syncInBackground();
     const inTime = await byDeadline(
       written.then(() => true),
       deadline,
@@ -131,7 +139,7 @@ export function openMemoryEngine(agent: AgentHome, options: EngineOptions): Memo
       if ("denied" in early) log(early.reason);
       return early;
     }
-    const deadline = Date.now() + (request.deadlineMs ?? SEARCH_DEADLINE_MS);
+    const deadline = Date.now() + (request.deadlineMs ?? timing.searchDeadlineMs);
     const degraded = await waitForFirstSync(deadline);
     const { answer, stale } = await reader.use(async (index) => {
       const opened = await provider.by(deadline, index);
@@ -140,6 +148,11 @@ export function openMemoryEngine(agent: AgentHome, options: EngineOptions): Memo
     if (stale) freshness?.outdated();
     else freshness?.searched();
     return answer;
+  }
+
+  function transcriptGrown(sessionFile: string): void {
+    if (agent.backend === "builtin") freshness?.transcriptChanged(sessionFile);
+    else if (memory.qmd.sessions.enabled) void syncInBackground();
   }
 
   return {
@@ -161,22 +174,43 @@ export function openMemoryEngine(agent: AgentHome, options: EngineOptions): Memo
     readIndex: () => reader.current(),
     outdated: () => freshness?.outdated(),
     sessionStarted: () => freshness?.sessionStarted(),
-    sessionUpdated: (sessionFile) => sessionFile !== undefined && freshness?.transcriptChanged(sessionFile),
+    sessionUpdated: (sessionFile) => sessionFile !== undefined && transcriptGrown(sessionFile),
     async close() {
+      clearInterval(timer);
       freshness?.close();
       await provider.close();
-      // A sync lets go of its lock before the process ends.
-      while (isSyncing(home.indexPath)) await Bun.sleep(5);
+      if (freshness !== null) await syncEnded(home);
       reader.close();
     },
   };
 }
 
-function freshnessOptions(agent: AgentHome, reader: IndexReader, options: EngineOptions): FreshnessOptions {
+async function openFreshness(home: Home, options: FreshnessOptions): Promise<Freshness> {
+  const { keepFresh } = await import("../sync/freshness.ts");
+  return keepFresh(home, options);
+}
+
+async function syncOnce(home: Home, wanted: IndexOptions): Promise<SyncReport> {
+  const { syncIndex } = await import("../sync/sync.ts");
+  return syncIndex(home, wanted);
+}
+
+/** A sync in a Worker lets go of its lock before the process ends. */
+async function syncEnded(home: Home): Promise<void> {
+  const { isSyncing } = await import("../sync/client.ts");
+  while (isSyncing(home.indexPath)) await Bun.sleep(5);
+}
+
+function freshnessOptions(
+  agent: ServedAgent,
+  sync: EngineTiming["sync"],
+  reader: IndexReader,
+  options: EngineOptions,
+): FreshnessOptions {
   const { memory, home } = agent;
   let deltas: TranscriptDeltas | null = null;
   return {
-    settings: { ...memory.sync, watch: memory.sync.watch && options.watch },
+    settings: { ...sync, watch: sync.watch && options.watch },
     onReport(report) {
       reader.warm();
       reportSync(report, options);

@@ -20,7 +20,7 @@ export type ProviderOpener = {
  */
 export function providerOpener({ home, env }: AgentHome): ProviderOpener {
   const { embedding } = home;
-  const options = { kind: "agent" as const, env };
+  const options = { kind: home.kind, env };
   let named: Promise<OpenedProvider> | null = null;
   let standIn: Promise<OpenedProvider> | null = null;
   let openedAt = 0;

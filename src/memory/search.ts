@@ -1,3 +1,4 @@
+import { basename } from "node:path";
 import { MemqError } from "../errors.ts";
 import type { OpenedProvider } from "../embed/registry.ts";
 import type { AgentHome } from "../home/agent-home.ts";
@@ -6,8 +7,10 @@ import { sessionIdOf } from "../notes/transcript.ts";
 import { parseTime } from "../search/filters.ts";
 import { failureMakesUnavailable } from "../search/query-vector.ts";
 import { search } from "../search/search.ts";
+import { cutAtGrapheme } from "../search/snippet.ts";
 import type { Hit, HitExplanation, SearchAnswer, SearchRequest } from "../search/types.ts";
 import type { Index } from "../store/types.ts";
+import type { ServedAgent } from "./backend.ts";
 import { citationOf, citationsShown, withSource } from "./citations.ts";
 import { judgeScope } from "./scope.ts";
 import { sessionFacts } from "./sessions.ts";
@@ -56,7 +59,7 @@ export type FoundAnswer = {
   degraded?: string[];
   /** Why, in words. */
   warning?: string;
-  debug?: { backend: "builtin"; effectiveMode: string; searchMs: number; hits: number };
+  debug?: { backend: "builtin" | "qmd"; effectiveMode: string; searchMs: number; hits: number };
 };
 
 export type DeniedAnswer = { results: []; denied: true; reason: string };
@@ -64,7 +67,7 @@ export type MemorySearchAnswer = FoundAnswer | UnavailableAnswer | DeniedAnswer;
 
 /** What a search of an agent's memory works with. */
 export type SearchContext = {
-  agent: AgentHome;
+  agent: ServedAgent;
   /** Milliseconds since 1970. */
   deadline: number;
   index: Index;
@@ -74,7 +77,7 @@ export type SearchContext = {
 };
 
 /** An answer that needs no index: memory is off, scope denies it, or the corpus asked for is not there. */
-export function answerWithoutIndex(agent: AgentHome, request: MemorySearchRequest): MemorySearchAnswer | null {
+export function answerWithoutIndex(agent: ServedAgent, request: MemorySearchRequest): MemorySearchAnswer | null {
   const { memory } = agent;
   if (!memory.enabled) return memoryDisabled(memory);
   const verdict = judgeScope(memory.scope, request.sessionKey, request.chatType);
@@ -84,7 +87,9 @@ export function answerWithoutIndex(agent: AgentHome, request: MemorySearchReques
     const reason = `agent ${asking} may not search the memory of agent ${memory.agentId} (tools.agentToAgent)`;
     return { results: [], denied: true, reason };
   }
-  if (request.corpus === "sessions" && !memory.sessions.indexed) return sessionsUnavailable();
+  if (request.corpus === "sessions" && !agent.home.collections.some(({ source }) => source === "sessions")) {
+    return sessionsUnavailable();
+  }
   return null;
 }
 
@@ -114,7 +119,7 @@ export async function searchMemory(
 
 async function searchRequest({ agent, deadline }: SearchContext, request: MemorySearchRequest): Promise<SearchRequest> {
   const now = clockOf(request.asOf);
-  const limit = request.maxResults ?? agent.memory.limits.maxResults;
+  const limit = limitOf(agent, request.maxResults);
   const { since, until, tags, minScore } = request;
   const collections = corpusOf(agent.home.collections, request.corpus);
   const visible = await transcriptFilter(agent, collections, request.sessionKey);
@@ -134,6 +139,12 @@ async function searchRequest({ agent, deadline }: SearchContext, request: Memory
   };
 }
 
+/** How many results are wanted; `memory.qmd.limits` also caps what a call may ask for. */
+function limitOf({ backend, memory }: ServedAgent, asked: number | undefined): number {
+  if (backend === "builtin") return asked ?? memory.limits.maxResults;
+  return Math.min(asked ?? Infinity, memory.qmd.limits.maxResults);
+}
+
 /** Keeps transcripts from a session that may not see them; null when it may see everything that is searched. */
 async function transcriptFilter(
   { home, memory }: AgentHome,
@@ -145,7 +156,7 @@ async function transcriptFilter(
   const sessions = await readSessions(home.stateDir ?? "", memory.agentId);
   const ids = visibleSessionIds(memory.visibility, sessionKey, sessions);
   return ({ collection, path }) =>
-    !transcripts.has(collection) || ids === null || ids.has(sessionIdOf(path.slice(path.lastIndexOf("/") + 1)));
+    !transcripts.has(collection) || ids === null || ids.has(sessionIdOf(basename(path, ".md")));
 }
 
 function profileFor({ home, memory }: AgentHome, limit: number): SearchProfile {
@@ -187,9 +198,13 @@ function foundAnswer(
     ...(leftOut.includes("vector") ? [opened.reason] : []),
   ];
   const warning = reasons.filter((reason) => reason !== undefined).join(" ");
-  const { provider, fallback } = opened;
+  const { provider } = opened;
+  const fallback = agent.fallback ?? opened.fallback;
   return {
-    results: answer.hits.map((hit) => resultOf(hit, collections.get(hit.collection), cited)),
+    results: withinBudget(
+      answer.hits.map((hit) => resultOf(hit, collections.get(hit.collection), cited)),
+      agent,
+    ),
     provider: provider?.id ?? "none",
     ...(provider === undefined ? {} : { model: provider.model }),
     ...(fallback === undefined ? {} : { fallback }),
@@ -200,7 +215,7 @@ function foundAnswer(
     ...(request.explain
       ? {
           debug: {
-            backend: "builtin" as const,
+            backend: agent.backend,
             effectiveMode: answer.mode,
             searchMs: Math.round(searchMs * 1000) / 1000,
             hits: answer.hits.length,
@@ -208,6 +223,20 @@ function foundAnswer(
         }
       : {}),
   };
+}
+
+/** The first results whose snippets together stay within `memory.qmd.limits.maxInjectedChars`; the last one is cut to fit. */
+function withinBudget(results: MemoryResult[], { backend, memory }: ServedAgent): MemoryResult[] {
+  if (backend === "builtin") return results;
+  let left = memory.qmd.limits.maxInjectedChars;
+  const kept: MemoryResult[] = [];
+  for (const result of results) {
+    if (left <= 0) break;
+    const snippet = cutAtGrapheme(result.snippet, left);
+    left -= snippet.length;
+    kept.push({ ...result, snippet });
+  }
+  return kept;
 }
 
 function resultOf(hit: Hit, collection: Collection | undefined, cited: boolean): MemoryResult {

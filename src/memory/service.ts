@@ -1,6 +1,7 @@
 import { resolveAgentHome } from "../home/agent-home.ts";
 import { normalizedAgentId } from "../home/agents.ts";
 import type { JsonObject } from "../home/json.ts";
+import { servedAgent } from "./backend.ts";
 import type { Change, MemoryEngine } from "./engine.ts";
 import { openMemoryEngine } from "./engine.ts";
 
@@ -41,7 +42,12 @@ export function openMemoryService(
   const noted = new Set<string>();
 
   async function open(agentId: string | undefined, workspace: string | undefined): Promise<MemoryEngine> {
-    const agent = await resolveAgentHome({ ...place, agentId, workspace, env: process.env, cwd: process.cwd() });
+    const cwd = process.cwd();
+    const agent = await servedAgent(
+      await resolveAgentHome({ ...place, agentId, workspace, env: process.env, cwd }),
+      cwd,
+    );
+    if (agent.fallback !== undefined) options.log(`The qmd home can't be used: ${agent.fallback.reason}`);
     for (const issue of agent.home.issues) {
       if (!noted.has(issue)) options.log(issue);
       noted.add(issue);

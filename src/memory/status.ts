@@ -1,7 +1,6 @@
 import { messageOf } from "../errors.ts";
 import type { OpenedProvider } from "../embed/registry.ts";
 import type { EmbeddingProvider } from "../embed/types.ts";
-import type { AgentHome } from "../home/agent-home.ts";
 import type { JsonValue } from "../home/json.ts";
 import { explainKeys } from "../home/resolve-keys.ts";
 import type { Collection } from "../home/types.ts";
@@ -15,6 +14,7 @@ import { loadVec } from "../store/vec-extension.ts";
 import { vectorDimensions } from "../store/vector-table.ts";
 import { missingVectorCounts } from "../store/vectors.ts";
 import { scanCollection } from "../sync/scan.ts";
+import type { ServedAgent } from "./backend.ts";
 import type { SyncState } from "./engine.ts";
 
 /** What is indexed, by whom it is embedded, and what is wrong. */
@@ -55,7 +55,7 @@ export type ScanStatus = {
 };
 
 export type StatusContext = {
-  agent: AgentHome;
+  agent: ServedAgent;
   index: Index;
   opened: OpenedProvider;
   syncs: SyncState;
@@ -69,7 +69,8 @@ const PROBE_MS = 10_000;
 export async function memoryStatus(context: StatusContext): Promise<MemoryStatus> {
   const { agent, index, opened, syncs } = context;
   const { home, memory } = agent;
-  const { provider, reason, fallback } = opened;
+  const { provider, reason } = opened;
+  const fallback = agent.fallback ?? opened.fallback;
   const counts = sourceCounts(index, home.collections);
   const scan = context.deep ? scanStatus(index, home.collections) : undefined;
   const probe = context.deep && provider !== undefined ? await embeddingProbe(provider) : undefined;
@@ -78,7 +79,7 @@ export async function memoryStatus(context: StatusContext): Promise<MemoryStatus
   const { file, wal } = indexSizes(home.indexPath);
   const { batch, cache } = home.embedding;
   return {
-    backend: "builtin",
+    backend: agent.backend,
     files: sum(counts.map(({ files }) => files)),
     chunks: sum(counts.map(({ chunks }) => chunks)),
     dirty: scan?.dirty ?? (syncs.error !== null || (syncs.endedAt === 0 && index.state !== "ready")),
@@ -87,7 +88,7 @@ export async function memoryStatus(context: StatusContext): Promise<MemoryStatus
     provider: provider?.id ?? "none",
     ...(provider === undefined ? {} : { model: provider.model }),
     requestedProvider: home.embedding.provider,
-    sources: memory.sessions.indexed ? ["memory", "sessions"] : ["memory"],
+    sources: [...new Set(home.collections.map(({ source }) => source))],
     extraPaths: home.collections.filter(isExtra).map(({ root }) => root),
     sourceCounts: counts,
     cache: { enabled: cache.enabled, entries: cachedVectorCount(index), maxEntries: cache.maxEntries },
@@ -175,8 +176,9 @@ function scanStatus(index: Index, collections: readonly Collection[]): { status:
   return { status: { sources: rows, totalFiles: sum(rows.map(({ totalFiles }) => totalFiles)), issues }, dirty };
 }
 
-function isExtra(collection: Collection): boolean {
-  return collection.source === "memory" && collection.name !== "memory";
+/** Neither the workspace's root files nor its memory folder. */
+function isExtra({ source, pathPrefix }: Collection): boolean {
+  return source === "memory" && pathPrefix !== "" && pathPrefix !== "memory/";
 }
 
 function sum(numbers: number[]): number {

@@ -47,7 +47,8 @@ export function pathRules(collection: Collection): PathRules {
       const isLiteral = literal.has(path);
       if ((hides(name) && !isLiteral) || ignores(path)) return null;
       if (extensions.has(extensionOf(name))) return isLiteral || takesAnyMedia ? "media" : null;
-      if (collection.source === "sessions" && !isTranscriptName(name)) return null;
+      // Beside transcripts a gateway keeps other files under like names; exported ones are Markdown, and all of theirs count.
+      if (collection.source === "sessions" && !isTranscriptName(name) && !name.endsWith(".md")) return null;
       return isLiteral || matches(path) ? "text" : null;
     },
   };

@@ -71,7 +71,9 @@ async function textDocument(bytes: Uint8Array, file: ScannedFile, context: ReadC
 type Source = { text: string; facts: () => Promise<NoteFacts>; lineOf: (line: number) => number };
 
 async function sourceOf(text: string, path: string, { source }: Collection): Promise<Source> {
-  if (source !== "sessions") return { text, facts: () => noteFacts(text, path), lineOf: (line) => line };
+  // Transcripts that were exported to a qmd collection are Markdown already.
+  if (source !== "sessions" || path.endsWith(".md"))
+    return { text, facts: () => noteFacts(text, path), lineOf: (line) => line };
   const { renderTranscript, sessionIdOf } = await import("../notes/transcript.ts");
   const transcript = renderTranscript(text);
   const last = transcript.lastActivityMs;

@@ -1,0 +1,53 @@
+import type { MessageStream } from "../cli/output.ts";
+import { messageOf } from "../errors.ts";
+import type { Frame, MessageDecoder } from "./framing.ts";
+import type { Connection } from "./jsonrpc.ts";
+
+/** How long running requests may still answer when the input ends; the process is gone a second after it. */
+const GRACE_MS = 700;
+const CLOSE_MS = 200;
+
+/**
+ * What ends the process of a server on stdin and stdout: lets what is running finish for a moment, cancels the rest, closes what is
+ * open, and exits with 0, a second after the call at the latest.
+ */
+export function endOfSession(
+  connection: Pick<Connection, "settled" | "cancelAll">,
+  stream: MessageStream,
+  close: () => Promise<void>,
+): () => Promise<never> {
+  let stopping: Promise<never> | null = null;
+  return () => {
+    stopping ??= (async () => {
+      setTimeout(() => process.exit(0), GRACE_MS + CLOSE_MS + 50).unref();
+      await Promise.race([connection.settled(), Bun.sleep(GRACE_MS)]);
+      connection.cancelAll();
+      await connection.settled();
+      await Promise.race([close(), Bun.sleep(CLOSE_MS)]);
+      await stream.flushed();
+      process.exit(0);
+    })();
+    return stopping;
+  };
+}
+
+/** Hands on every message of stdin until it ends; signals stop the session too. */
+export async function readInput(
+  decoder: MessageDecoder,
+  receive: (frame: Frame) => void,
+  { onChunk, stop }: { onChunk: () => void; stop: () => void },
+): Promise<void> {
+  // A loose end of one request must not end the service of all.
+  process.removeAllListeners("unhandledRejection");
+  process.on("unhandledRejection", (error) => console.error(messageOf(error)));
+  for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.once(signal, stop);
+  try {
+    for await (const chunk of process.stdin) {
+      onChunk();
+      for (const frame of decoder.push(chunk as Uint8Array)) receive(frame);
+    }
+    for (const frame of decoder.end()) receive(frame);
+  } catch (error) {
+    console.error(`the input can't be read: ${messageOf(error)}`);
+  }
+}
