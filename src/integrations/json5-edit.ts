@@ -26,6 +26,7 @@ export function withValue(text: string, path: readonly string[], value: JsonValu
     }
     node = entry.node;
   }
+  if (Bun.deepEquals(Bun.JSON5.parse(source.slice(node.start, node.end)), value)) return text;
   const written = rendered(value, indentAt(source, node.start), indentUnit(source), lineEnd(source));
   return verified(source, source.slice(0, node.start) + written + source.slice(node.end), path, value);
 }

@@ -1,4 +1,5 @@
 import { statSync } from "node:fs";
+import { basename, dirname } from "node:path";
 import { MemqError, usageError } from "../../errors.ts";
 import { absolutePath } from "../../home/paths.ts";
 import { CLIENTS } from "../../integrations/clients.ts";
@@ -18,12 +19,12 @@ export async function run(invocation: Invocation): Promise<number | void> {
   const request = requestOf(invocation);
   if (flag(invocation, "check")) return check(invocation, request, id);
   if (client === undefined) throw usageError("setup needs a client", `Known are ${known}.`);
-  if (client.id !== "openclaw" && id !== undefined) requireFolders(request);
+  requireFolders(request);
 
   const plan = await client.plan(request);
   const write = flag(invocation, "write");
   const cannot = plan.after === null && plan.changes.length > 0;
-  const backup = write && !cannot ? await applyPlan(plan) : null;
+  const backup = write ? await applyPlan(plan) : null;
   const { before: _before, after: _after, snippet: _snippet, files, ...shown } = plan;
   if (flag(invocation, "json")) {
     const written = write && !cannot && hasChanges(plan);
@@ -75,7 +76,9 @@ function textOf(
   const lines = plan.changes.map(
     ({ key, action, value }) => `  ${key} ${action === "add" ? "+=" : "="} ${JSON.stringify(value)}`,
   );
-  const files = Object.keys(plan.files).map((path) => `${path}\n`);
+  const files = [...Map.groupBy(Object.keys(plan.files), (path) => dirname(path))].map(
+    ([folder, paths]) => `${folder}\n${paths.map((path) => `  ${basename(path)}\n`).join("")}`,
+  );
   const changed =
     lines.length === 0 ? "" : `${plan.file}${plan.before === null ? " (new)" : ""}\n${lines.join("\n")}\n`;
   const done = cannot
