@@ -1,5 +1,5 @@
 import { corpusStats, documentFrequencies, keywordCandidates, tokensOf } from "../store/keyword.ts";
-import type { Index, Scope } from "../store/types.ts";
+import type { Index, KeywordCandidate, Scope } from "../store/types.ts";
 import type { ParsedQuery, QueryTerm } from "./query.ts";
 
 /** A passage with its BM25 score, positive and unbounded. */
@@ -19,25 +19,49 @@ const NAME_WEIGHT = 1;
 /** Words of the query that stand within this many tokens belong together, and what that adds to the score. */
 const WINDOW_TOKENS = 16;
 const CLOSENESS = 0.3;
+/** What every word counts in closeness besides its rarity: in a small home a person's name stands in each passage. */
+const PRESENCE = 1;
 /** A term is rare in at most this share of the passages (and one more). */
 const RARE_SHARE = 1 / 500;
 /** A query is a look-up of an identifier that weighs at least this share of what else it asks for; a long claim is none. */
 const LOOKUP_SHARE = 0.5;
+/** So many of FTS5's best are scored closely; what ranks below them hardly ever rises to the first ten. */
+const SCORED = 100;
 /** Two notes must score as sensibly as many: below this, rarity says nothing. */
 const MIN_PASSAGES = 24;
 
 /**
- * The passages in scope that hold words of the query, best first, at most `limit`: FTS5 finds and pre-ranks them, then each
- * is scored by BM25 with Lucene's inverse document frequency `ln(1 + (N − n + 0.5) / (n + 0.5))`, which is never zero.
+ * The passages in scope that hold words of the query, best first, at most `limit` and those with a quoted phrase: FTS5 finds and
+ * pre-ranks them, the best are scored by BM25 with Lucene's inverse document frequency `ln(1 + (N − n + 0.5) / (n + 0.5))`, which
+ * is never zero, and by closeness. The rest keeps FTS5's BM25, below them.
  */
 export function keywordLeg(index: Index, parsed: ParsedQuery, scope: Scope & { limit: number }): KeywordHit[] {
   if (parsed.match === null) return [];
   const candidates = keywordCandidates(index, parsed.match, scope);
-  if (candidates.length === 0) return [];
+  const closely = [...candidates.slice(0, SCORED), ...holdingPhrases(index, parsed, scope)];
   const score = scorer(index, parsed);
-  return candidates
-    .map(({ passageId, documentId, body, name }) => Object.assign(score(body, name), { passageId, documentId }))
-    .sort((a, b) => b.bm25 - a.bm25 || a.passageId - b.passageId);
+  const tokens = tokensOf(index, [...new Set(closely.map((candidate) => candidate.passageId))]);
+  const hits = new Map<number, KeywordHit>();
+  let least = Infinity;
+  for (const { passageId, documentId } of closely) {
+    const found = tokens.get(passageId);
+    if (found === undefined || hits.has(passageId)) continue;
+    const hit = Object.assign(score(found.body, found.name), { passageId, documentId });
+    hits.set(passageId, hit);
+    least = Math.min(least, hit.bm25);
+  }
+  for (const { passageId, documentId, rank } of candidates.slice(SCORED)) {
+    if (!hits.has(passageId))
+      hits.set(passageId, { passageId, documentId, bm25: Math.min(least, -rank), exact: false });
+  }
+  return [...hits.values()].sort((a, b) => b.bm25 - a.bm25 || a.passageId - b.passageId);
+}
+
+/** Passages with a phrase that is preferred, not demanded: too many others may hold its words oftener. */
+function holdingPhrases(index: Index, parsed: ParsedQuery, scope: Scope & { limit: number }): KeywordCandidate[] {
+  if (parsed.demandPhrases || parsed.phrases.length === 0) return [];
+  const any = parsed.phrases.map((tokens) => ({ tokens }));
+  return keywordCandidates(index, { any }, { ...scope, limit: SCORED });
 }
 
 /** BM25 of passages that another leg found; those that hold no word of the query are left out. */
@@ -99,12 +123,12 @@ function scoredTerms(index: Index, parsed: ParsedQuery, total: number): ScoredTe
   const weightOf = ({ term, weight }: QueryTerm): number =>
     weight * Math.log(1 + (total - frequencyOf(term) + 0.5) / (frequencyOf(term) + 0.5));
   const asked = parsed.terms
-    .filter(({ term, kind, part }) => kind !== "whole" && !part && frequencyOf(term) > 0)
+    .filter(({ term, identifier, part }) => !identifier && !part && frequencyOf(term) > 0)
     .reduce((sum, term) => sum + weightOf(term), 0);
   return parsed.terms.map((term) => {
     const weight = weightOf(term);
     const rare = frequencyOf(term.term) <= 1 + total * RARE_SHARE;
-    const decides = term.kind === "whole" ? weight >= asked * LOOKUP_SHARE : parsed.terms.length === 1;
+    const decides = term.identifier ? weight >= asked * LOOKUP_SHARE : parsed.terms.length === 1;
     const placed = term.kind === "word" || term.kind === "pair";
     return { term: term.term, weight, placed, exact: rare && decides };
   });
@@ -160,13 +184,13 @@ class Window {
 
   /** Takes the next match, in the order of the text. */
   add(term: number, place: number): void {
-    const weight = this.terms[term]!.weight;
+    const weight = this.terms[term]!.weight + PRESENCE;
     if (this.counts[term]!++ === 0) this.sum += weight;
     this.places.push(place);
     this.found.push(term);
     while (place - this.places[this.first]! >= WINDOW_TOKENS) {
       const left = this.found[this.first++]!;
-      if (--this.counts[left]! === 0) this.sum -= this.terms[left]!.weight;
+      if (--this.counts[left]! === 0) this.sum -= this.terms[left]!.weight + PRESENCE;
     }
     this.heaviest = Math.max(this.heaviest, weight);
     this.best = Math.max(this.best, this.sum);

@@ -1,5 +1,5 @@
 import type { KeywordMatch } from "../store/types.ts";
-import { HANGUL } from "./scripts.ts";
+import { DIGIT, HANGUL } from "./scripts.ts";
 import { languagesOf, stopWords } from "./stopwords.ts";
 import { type Token, analyse } from "./tokens.ts";
 
@@ -14,6 +14,8 @@ export type QueryTerm = {
   /** Passages are found by it; other terms only add to the score of what was found. */
   finds: boolean;
   kind: Token["kind"];
+  /** A name of something rather than a word: with digits in it, or made of parts. */
+  identifier: boolean;
   /** Only there as a part of an identifier that is a term of its own. */
   part: boolean;
 };
@@ -125,10 +127,11 @@ function weightOf(token: Token, isStop: (surface: string) => boolean): number {
 
 function queryTerms(tokens: Weighed[]): QueryTerm[] {
   const terms = new Map<string, QueryTerm>();
-  for (const { term, weight, kind, part } of tokens) {
+  for (const { term, weight, kind, part, script } of tokens) {
+    const identifier = kind === "whole" || (script === DIGIT && !part);
     const finds = !(kind === "single" && part);
     const known = terms.get(term);
-    if (known === undefined) terms.set(term, { term, weight, finds, kind, part });
+    if (known === undefined) terms.set(term, { term, weight, finds, kind, identifier, part });
     else {
       known.weight = Math.max(known.weight, weight);
       known.part &&= part;

@@ -15,7 +15,7 @@ export function keywordCandidates(
   const inDocuments = options.documentIds === undefined ? "" : "AND p.document_id IN (SELECT value FROM json_each(?5))";
   // CROSS JOIN keeps the order of the loops: ranked passages first, then a look at where each belongs.
   const query = index.db.query<KeywordCandidate, (string | number)[]>(
-    `SELECT f.rowid AS passageId, p.document_id AS documentId, f.rank AS rank, f.body AS body, f.name AS name
+    `SELECT f.rowid AS passageId, p.document_id AS documentId, f.rank AS rank
      FROM memq_fts f CROSS JOIN memq_passages p ON p.id = f.rowid CROSS JOIN documents d ON d.id = p.document_id
      WHERE memq_fts MATCH ?1 AND f.rank MATCH ?2 AND d.active = 1 AND d.collection IN (SELECT value FROM json_each(?3))
      ${inDocuments} ORDER BY f.rank LIMIT ?4`,

@@ -115,9 +115,6 @@ export type KeywordCandidate = {
   documentId: number;
   /** FTS5's BM25, lower is better, always negative. */
   rank: number;
-  /** Index tokens joined by blanks. */
-  body: string;
-  name: string;
 };
 
 export type VectorCandidate = {

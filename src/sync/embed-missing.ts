@@ -22,7 +22,12 @@ const JOB_SLICE = 20_000;
 /** Texts that a provider refused, remembered so that they are not sent again at each sync. */
 const MAX_REJECTED = 2000;
 
-export type EmbedRun = CollectionRun & { embed: boolean; provider?: EmbeddingProvider };
+/** `collections` confines the work to passages of these. */
+export type EmbedRun = CollectionRun & {
+  embed: boolean;
+  provider?: EmbeddingProvider;
+  collections?: readonly string[] | undefined;
+};
 
 export type EmbedResult = { embedded: number; outcome: EmbeddingOutcome; warnings: string[] };
 
@@ -97,11 +102,12 @@ async function embedWith(provider: EmbeddingProvider, run: EmbedRun, before: Emb
 type Work = { everySlice(): Promise<void>; embedded(): number; warnings(): string[] };
 
 function createWork(provider: EmbeddingProvider, run: EmbedRun): Work {
-  const { index, home, signal, onProgress } = run;
+  const { index, home, signal, onProgress, collections } = run;
+  const chosen = collections === undefined ? {} : { collections };
   const identity = identityOf(provider, home.cutting);
   const rejected = readRejected(index, identity);
   const inputs = createInputs(run, provider.media);
-  const total = missingVectorCounts(index, identity).passages;
+  const total = missingVectorCounts(index, identity, collections).passages;
   let done = 0;
   let sent = 0;
   let refused = 0;
@@ -158,7 +164,7 @@ function createWork(provider: EmbeddingProvider, run: EmbedRun): Work {
       if (total > 0) onProgress({ phase: "embed", done: 0, total });
       for (let afterId = 0; ;) {
         const limit = provider.batchStatus?.().enabled ? JOB_SLICE : SLICE;
-        const slice = missingVectors(index, identity, { limit, afterId });
+        const slice = missingVectors(index, identity, { limit, afterId, ...chosen });
         const last = slice.at(-1);
         if (last === undefined) break;
         await breathe(signal);

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import * as fc from "fast-check";
 import { join } from "node:path";
 import { writeDocuments } from "../../src/store/documents.ts";
-import { keywordCandidates } from "../../src/store/keyword.ts";
+import { keywordCandidates, tokensOf } from "../../src/store/keyword.ts";
 import { openIndex } from "../../src/store/open.ts";
 import type { Index, KeywordMatch } from "../../src/store/types.ts";
 import { draftOf, temporaryFolder } from "./helpers.ts";
@@ -17,9 +17,12 @@ function indexOf(...texts: string[]): Index {
 }
 
 function found(index: Index, match: KeywordMatch): string[] {
-  return keywordCandidates(index, match, { collections: ["memory"], limit: 100 })
-    .map((hit) => hit.body)
-    .sort();
+  const hits = keywordCandidates(index, match, { collections: ["memory"], limit: 100 });
+  const tokens = tokensOf(
+    index,
+    hits.map((hit) => hit.passageId),
+  );
+  return hits.map((hit) => tokens.get(hit.passageId)?.body ?? "").sort();
 }
 
 /** Anything that may stand in a token: no blank, nothing that lower-casing in the index would change. */
