@@ -14,7 +14,8 @@ const DEFAULT_PORT = 8181;
 export async function runHttp(invocation: Invocation): Promise<void> {
   const { program } = invocation;
   const access = accessOf(invocation);
-  if (!flag(invocation, "daemon")) return isDaemon() ? serveInBackground(invocation, access) : serve(invocation, access);
+  if (!flag(invocation, "daemon"))
+    return isDaemon() ? serveInBackground(invocation, access) : serve(invocation, access);
   const { files, env } = await daemonPlace(invocation);
   const args = process.argv.slice(2).filter((word) => word !== "--daemon");
   const http = flag(invocation, "http") ? [] : ["--http"];

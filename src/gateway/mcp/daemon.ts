@@ -50,17 +50,18 @@ export async function startDaemon(
     env: { ...process.env, ...env, [DAEMON_VARIABLE]: "1" },
   });
   closeSync(log);
-  let failure: string | null = null;
-  child.on("error", (error) => (failure = error.message));
-  child.on("exit", (code, signal) => (failure = `it ended with ${signal ?? `exit code ${code}`}`));
+  const failed = Promise.withResolvers<string>();
+  child.on("error", (error) => failed.resolve(error.message));
+  child.on("exit", (code, signal) => failed.resolve(`it ended with ${signal ?? `exit code ${code}`}`));
   child.unref();
 
   const end = performance.now() + START_MS;
+  let failure: string | null = null;
   while (failure === null && performance.now() < end) {
     if (child.pid !== undefined && writtenPid(files.pidFile) === child.pid) {
       return { pid: child.pid, url: /listening on (\S+)/.exec(logOf(files))?.[1] ?? "" };
     }
-    await Bun.sleep(20);
+    failure = await Promise.race([failed.promise, Bun.sleep(20).then(() => null)]);
   }
   if (failure === null) child.kill();
   const said = logOf(files).trim().split("\n").at(-1) ?? "";

@@ -97,9 +97,9 @@ function checkStandardHeaders(
   if (source === undefined) return;
   const name = headers.get("mcp-name");
   if (name === null) throw mismatch("Mcp-Name header is missing");
-  const given = String(params[source] ?? "");
+  const given = params[source];
   if (decodedName(name) !== given)
-    throw mismatch(`Mcp-Name header value '${name}' does not match body value '${given}'`);
+    throw mismatch(`Mcp-Name header value '${name}' does not match body value '${String(given)}'`);
 }
 
 /** A name that plain ASCII can't hold comes in base64 between marks. */
