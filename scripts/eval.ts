@@ -10,6 +10,7 @@ import { STAGES, needsVectors } from "./eval/stages.ts";
 
 const USAGE = `usage: bun scripts/eval.ts [--folder DIR] [--sets a,b] [--stage a,b] [--model FILE.gguf] [--gate FILE] [--json FILE]
 Measures retrieval on sets of notes and questions (docs.jsonl, queries.jsonl), whole notes as the unit.
+The recorded floors of the large sets are in scripts/eval/floors.json.
 stages: ${Object.keys(STAGES).join(", ")}`;
 
 const { values } = parseArgs({

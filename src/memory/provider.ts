@@ -1,5 +1,6 @@
 import type { OpenedProvider } from "../embed/registry.ts";
 import type { AgentHome } from "../home/agent-home.ts";
+import type { EmbeddingSettings } from "../home/types.ts";
 import { understands } from "../search/vector.ts";
 import { servingIdentity } from "../store/identity.ts";
 import type { Index } from "../store/types.ts";
@@ -11,6 +12,8 @@ const RETRY_MS = 60_000;
 export type ProviderOpener = {
   /** What embeds queries for this index; never later than the deadline, then without a provider and with the reason. */
   by(deadline: number, index: Index): Promise<OpenedProvider>;
+  /** As `by`, but without a reason where nobody named a provider and none is at hand: then nothing about providers is even read. */
+  forSearch(deadline: number, index: Index): Promise<OpenedProvider>;
   close(): Promise<void>;
 };
 
@@ -49,12 +52,15 @@ export function providerOpener({ home, env }: AgentHome): ProviderOpener {
     return second.provider !== undefined && understands(second.provider, serving) ? second : opened;
   }
 
+  function by(deadline: number, index: Index): Promise<OpenedProvider> {
+    if (embedding.provider === "none") return Promise.resolve({ explicit: false });
+    const late = { explicit: false, reason: "The embedding provider was not ready in time." };
+    return byDeadline(openFor(index), deadline, late);
+  }
+
   return {
-    by(deadline, index) {
-      if (embedding.provider === "none") return Promise.resolve({ explicit: false });
-      const late = { explicit: false, reason: "The embedding provider was not ready in time." };
-      return byDeadline(openFor(index), deadline, late);
-    },
+    by,
+    forSearch: (deadline, index) => (mayEmbed(embedding) ? by(deadline, index) : Promise.resolve({ explicit: false })),
     async close() {
       for (const opening of [named, standIn]) {
         const opened = await opening?.catch(() => null);
@@ -62,4 +68,10 @@ export function providerOpener({ home, env }: AgentHome): ProviderOpener {
       }
     },
   };
+}
+
+/** Whether a provider was named, or one that is chosen automatically could have what it needs. */
+function mayEmbed({ explicit, provider, local, apiKey, credentials }: EmbeddingSettings): boolean {
+  if (explicit || provider !== "auto" || local.modelPath !== undefined || apiKey !== undefined) return true;
+  return Object.values(credentials).some((known) => known.apiKey !== undefined);
 }
