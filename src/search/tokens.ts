@@ -108,7 +108,10 @@ const ASCII = /^[\0-\x7f]*$/;
  */
 function candidateChunks(tokens: ReadonlySet<string>): RegExp {
   const initials = new Set(Array.from(tokens, (token) => token.charAt(0)));
-  const others = "abcdefghijklmnopqrstuvwxyz".split("").filter((letter) => !initials.has(letter)).join("");
+  const others = "abcdefghijklmnopqrstuvwxyz"
+    .split("")
+    .filter((letter) => !initials.has(letter))
+    .join("");
   const visible = String.raw`[^\0- ]`;
   const around = String.raw`[^\0- A-Za-z0-9#@+]*`;
   const otherWord = `${around}[${others}${others.toUpperCase()}][a-z]*${around}`;
