@@ -16,6 +16,7 @@ Measures retrieval on sets of notes and questions (docs.jsonl, queries.jsonl), w
 --hybrid compares the legs and their fusions with a sentence encoder (an OpenAI-compatible server, by default one that is started
 and whose packages go to .cache/use), all words given and 60 % of the content words withheld from the keyword leg.
 --notes takes at most N notes of a set: those that answer a question and a fixed sample of the others.
+The recorded floors of the large sets are in scripts/eval/floors.json.
 stages: ${Object.keys(STAGES).join(", ")}`;
 
 const { values } = parseArgs({

@@ -9,8 +9,8 @@ import { COMMANDS, commandsBelow, findCommand } from "./table.ts";
 /** Help for what the words name: a command, a group of commands, or the whole program. */
 export function helpText(words: readonly string[], program: Program): string {
   const found = findCommand(words);
-  if (found !== null) return commandHelp(found.command, program);
   const group = words.length > 0 ? commandsBelow(words.slice(0, 1)) : [];
+  if (found !== null && (found.length > 1 || group.length === 0)) return commandHelp(found.command, program);
   return group.length > 0 ? groupHelp(group, `${program} ${words[0]}`) : programHelp(program);
 }
 
@@ -71,7 +71,7 @@ function programHelp(program: Program): string {
   const title = program === "qmd" ? "qmd: search your notes" : `memq ${VERSION}: a memory engine for AI agents`;
   const list = (ofNotes: boolean): string[] =>
     columns(
-      COMMANDS.filter((one) => (one.surface === "qmd") === ofNotes).map((command) => [
+      COMMANDS.filter((one) => (one.surface === "qmd") === ofNotes && !isGroup(one)).map((command) => [
         commandWords(command),
         command.summary,
       ]),
@@ -90,6 +90,11 @@ function programHelp(program: Program): string {
     "",
     `Run '${program} <command> --help' for the options of a command.`,
   );
+}
+
+/** Whether the command only stands for those below it, which are listed themselves. */
+function isGroup({ path }: Command): boolean {
+  return commandsBelow(path).length > 0;
 }
 
 function commandWords(command: Command): string {

@@ -3,6 +3,7 @@ import { MemqError, usageError } from "../errors.ts";
 import { nearestName } from "../home/nearest.ts";
 import type { Option, OptionName } from "./options.ts";
 import { MEMQ_OPTIONS, optionsOf, QMD_OPTIONS } from "./options.ts";
+import { doctorHint } from "./qmd/words.ts";
 import type { Command } from "./table.ts";
 import { commandsBelow, findCommand } from "./table.ts";
 
@@ -42,7 +43,8 @@ export function readArgv(argv: readonly string[], program: Program): Request {
   for (const { option, value } of tokens) {
     if (option !== null) options.set(option, [...(options.get(option) ?? []), value ?? ""]);
   }
-  const words = wordsOf(tokens);
+  const written = wordsOf(tokens);
+  const words = written.length === 0 && options.has("skill") ? ["skill", "show"] : written;
   if (asksFor("version", tokens)) return { kind: "version" };
   if (asksFor("help", tokens)) return { kind: "help", words, asked: true };
 
@@ -224,7 +226,10 @@ function unknownCommand(words: readonly string[], program: Program): MemqError {
   }
   const sentence = `Unknown command: ${words[0]}`;
   // qmd's sentence and exit code, which its clients know.
-  return new MemqError("USAGE", sentence, { hint: `Run '${program} --help' for usage.`, exitCode: 1 });
+  return new MemqError("USAGE", sentence, {
+    hint: `Run '${program} --help' for usage.\n${doctorHint(program)}`,
+    exitCode: 1,
+  });
 }
 
 /** The known word that begins with what was typed, else the one most like it. */

@@ -18,9 +18,9 @@ export async function runCommandLine(argv: readonly string[], program: Program):
       writeOut(helpText(request.words, program));
       return request.asked ? 0 : 1;
     }
-    const { command } = request.invocation;
-    const loaded = await command.load();
-    return (await loaded.run(request.invocation)) ?? 0;
+    const [{ runCommand }, { cittyCommand }] = await Promise.all([import("citty"), import("./citty.ts")]);
+    const { result } = await runCommand(cittyCommand(request.invocation), { rawArgs: [] });
+    return typeof result === "number" ? result : 0;
   } catch (error) {
     printError(error);
     return exitCodeOf(error);

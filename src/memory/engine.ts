@@ -1,12 +1,9 @@
 import { MemqError, messageOf } from "../errors.ts";
-import type { Collection } from "../home/types.ts";
+import type { Collection, Home } from "../home/types.ts";
 import { documentCounts, findDocument } from "../store/documents.ts";
 import type { Index } from "../store/types.ts";
-import { isSyncing } from "../sync/client.ts";
-import type { FreshnessOptions } from "../sync/freshness.ts";
-import { keepFresh } from "../sync/freshness.ts";
+import type { Freshness, FreshnessOptions } from "../sync/freshness.ts";
 import type { SyncProgress, SyncReport } from "../sync/report.ts";
-import { syncIndex } from "../sync/sync.ts";
 import type { EngineTiming, ServedAgent } from "./backend.ts";
 import { engineTiming } from "./backend.ts";
 import { byDeadline } from "./deadline.ts";
@@ -72,8 +69,8 @@ export function indexAnswer(report: SyncReport): IndexAnswer {
   return { files, passages, added, changed, removed, embedded, ms };
 }
 
-/** Serves an agent's memory; a live one begins a first sync at once. */
-export function openMemoryEngine(agent: ServedAgent, options: EngineOptions): MemoryEngine {
+/** Serves an agent's memory; a live one begins a first sync at once. What syncs is read only where something is to be synced. */
+export async function openMemoryEngine(agent: ServedAgent, options: EngineOptions): Promise<MemoryEngine> {
   const { home, memory } = agent;
   const { log } = options;
   const reader = indexReader(home.indexPath, options.live);
@@ -81,14 +78,17 @@ export function openMemoryEngine(agent: ServedAgent, options: EngineOptions): Me
   const syncs: SyncState = { last: null, error: null, endedAt: 0 };
   const timing = engineTiming(agent);
   const freshness =
-    options.live && memory.enabled ? keepFresh(home, freshnessOptions(agent, timing.sync, reader, options)) : null;
+    options.live && memory.enabled
+      ? await openFreshness(home, freshnessOptions(agent, timing.sync, reader, options))
+      : null;
   const isEmpty = (): boolean => documentCounts(reader.current()).every(({ count }) => count === 0);
 
   async function index(wanted: IndexOptions): Promise<SyncReport> {
     try {
       await agent.prepareSync?.();
-      syncs.last = await (freshness === null ? syncIndex(home, wanted) : freshness.sync(wanted));
+      syncs.last = await (freshness === null ? syncOnce(home, wanted) : freshness.sync(wanted));
       syncs.error = null;
+      if (syncs.last.embedding.state === "complete" && syncs.last.embedded > 0) provider.recovered();
       reader.warm();
       return syncs.last;
     } catch (error) {
@@ -167,6 +167,7 @@ export function openMemoryEngine(agent: ServedAgent, options: EngineOptions): Me
     async status({ deep }) {
       const { memoryStatus } = await import("./status.ts");
       return reader.use(async (index) => {
+        if (deep) provider.recovered();
         const opened = await provider.by(Date.now() + PROVIDER_MS, index);
         return memoryStatus({ agent, index, opened, syncs, deep });
       });
@@ -180,11 +181,26 @@ export function openMemoryEngine(agent: ServedAgent, options: EngineOptions): Me
       clearInterval(timer);
       freshness?.close();
       await provider.close();
-      // A sync lets go of its lock before the process ends.
-      while (isSyncing(home.indexPath)) await Bun.sleep(5);
+      if (freshness !== null) await syncEnded(home);
       reader.close();
     },
   };
+}
+
+async function openFreshness(home: Home, options: FreshnessOptions): Promise<Freshness> {
+  const { keepFresh } = await import("../sync/freshness.ts");
+  return keepFresh(home, options);
+}
+
+async function syncOnce(home: Home, wanted: IndexOptions): Promise<SyncReport> {
+  const { syncIndex } = await import("../sync/sync.ts");
+  return syncIndex(home, wanted);
+}
+
+/** A sync in a Worker lets go of its lock before the process ends. */
+async function syncEnded(home: Home): Promise<void> {
+  const { isSyncing } = await import("../sync/client.ts");
+  while (isSyncing(home.indexPath)) await Bun.sleep(5);
 }
 
 function freshnessOptions(

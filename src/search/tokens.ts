@@ -40,11 +40,27 @@ type Terms = { chunk: string; words: string; behind: string };
 
 /**
  * Text repeats itself, so what a chunk becomes is worked out once. A table by hash and not a `Map`, because it is asked without
- * cutting the chunk out of the text; of two chunks with one hash the later stays.
+ * cutting the chunk out of the text; of two chunks with one hash the later stays. It begins small, since a single search needs
+ * little of it, and grows with the text that is read.
  */
-const CACHE_BITS = 17;
+const MAX_CACHE_BITS = 17;
 const MAX_CACHED_CHUNK = 32;
-const cache: (Terms | undefined)[] = Array.from({ length: 1 << CACHE_BITS });
+let cacheBits = 8;
+let cached = 0;
+let cache: (Terms | undefined)[] = emptyCache();
+
+function emptyCache(): (Terms | undefined)[] {
+  return Array.from({ length: 1 << cacheBits });
+}
+
+function remember(slot: number, terms: Terms): void {
+  if (cache[slot] === undefined) cached++;
+  cache[slot] = terms;
+  if (cached < cache.length / 2 || cacheBits === MAX_CACHE_BITS) return;
+  cacheBits += 3;
+  cached = 0;
+  cache = emptyCache();
+}
 
 /**
  * The tokens a text is indexed as: its words in order, then identifiers as wholes and characters of unspaced scripts by
@@ -78,7 +94,8 @@ export function analyse(text: string): Token[] {
 }
 
 /** 1 for ASCII characters that mean nothing at either end of a word: all but letters, digits and `#`, `@`, `+`. */
-const trimmed = Uint8Array.from({ length: 128 }, (_, code) => (/[a-z0-9#@+]/i.test(String.fromCharCode(code)) ? 0 : 1));
+const trimmed = new Uint8Array(128).fill(1);
+for (const kept of "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789#@+") trimmed[kept.charCodeAt(0)] = 0;
 
 /** Calls `visit` with each run of characters between blanks and control characters, without punctuation around it: a chunk. */
 function forEachChunk(text: string, visit: (normal: string, start: number, end: number) => void): void {
@@ -99,10 +116,12 @@ function termsOf(text: string, start: number, end: number): Terms {
   if (end - start > MAX_CACHED_CHUNK) return workedOut(text.slice(start, end));
   let hash = end - start;
   for (let index = start; index < end; index++) hash = (Math.imul(hash, 31) + text.charCodeAt(index)) | 0;
-  const slot = (hash ^ (hash >>> CACHE_BITS)) & ((1 << CACHE_BITS) - 1);
+  const slot = (hash ^ (hash >>> MAX_CACHE_BITS)) & (cache.length - 1);
   const known = cache[slot];
   if (known !== undefined && known.chunk.length === end - start && text.startsWith(known.chunk, start)) return known;
-  return (cache[slot] = workedOut(text.slice(start, end)));
+  const terms = workedOut(text.slice(start, end));
+  remember(slot, terms);
+  return terms;
 }
 
 /** A word of ASCII letters without an inner capital: most words of many languages, and nothing about them needs a closer look. */

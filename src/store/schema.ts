@@ -31,18 +31,19 @@ CREATE VIRTUAL TABLE IF NOT EXISTS documents_fts USING fts5(filepath, title, bod
 const QMD_VECTOR_INDEX = `CREATE INDEX IF NOT EXISTS idx_content_vectors_model_fingerprint
   ON content_vectors(model, embed_fingerprint, hash, total_chunks);`;
 
-/** Every printable ASCII character that is neither letter nor digit: as token characters they leave only blanks to split at. */
-const PUNCTUATION = Array.from({ length: 94 }, (_, i) => String.fromCharCode(33 + i))
-  .filter((c) => !/[A-Za-z0-9]/.test(c))
-  .join("");
-
 /** A text as an SQL string literal. */
 function sqlText(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
 }
 
-/** The FTS5 tokenizer: our tokens are folded already, so it only splits at blanks. */
-const TOKENIZER = sqlText(`ascii tokenchars ${sqlText(PUNCTUATION)}`);
+/**
+ * The FTS5 tokenizer. Our tokens are folded already: with every printable ASCII character that is neither letter nor digit among
+ * the token characters it splits only at blanks.
+ */
+function tokenizer(): string {
+  const printable = Array.from({ length: 94 }, (_, i) => String.fromCharCode(33 + i)).join("");
+  return sqlText(`ascii tokenchars ${sqlText(printable.replaceAll(/[A-Za-z0-9]/g, ""))}`);
+}
 
 /**
  * Our own tables, `TEMP` ones for a reader that meets a file without them. Passage ids are never used twice, so a living
@@ -73,7 +74,7 @@ export function memqTables(scope: "main" | "temp"): string {
     create(
       "memq_flush (session_key TEXT PRIMARY KEY, compaction_count INTEGER NOT NULL, at INTEGER NOT NULL) WITHOUT ROWID",
     ),
-    `CREATE VIRTUAL TABLE IF NOT EXISTS ${scope}.memq_fts USING fts5(body, name, tokenize=${TOKENIZER});`,
+    `CREATE VIRTUAL TABLE IF NOT EXISTS ${scope}.memq_fts USING fts5(body, name, tokenize=${tokenizer()});`,
     `CREATE VIRTUAL TABLE IF NOT EXISTS ${scope}.memq_terms USING fts5vocab(${scope === "temp" ? "temp, " : ""}memq_fts, 'row');`,
   ].join("\n");
 }

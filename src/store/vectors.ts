@@ -46,14 +46,16 @@ export function missingVectors(
 export function missingVectorCounts(
   index: Index,
   identity: VectorIdentity | null,
+  collections?: readonly string[],
 ): { passages: number; documents: number } {
   const lacking = identity === null ? "" : `AND NOT ${hasVector(index, identity)}`;
+  const chosen = collections === undefined ? "" : "AND d.collection IN (SELECT value FROM json_each(?))";
   const row = index.db
-    .query<{ passages: number; documents: number }, []>(
+    .query<{ passages: number; documents: number }, string[]>(
       `SELECT count(*) AS passages, count(DISTINCT p.document_id) AS documents
-       FROM memq_passages p JOIN documents d ON d.id = p.document_id WHERE d.active = 1 ${lacking}`,
+       FROM memq_passages p JOIN documents d ON d.id = p.document_id WHERE d.active = 1 ${lacking} ${chosen}`,
     )
-    .get();
+    .get(...(collections === undefined ? [] : [JSON.stringify(collections)]));
   return row ?? { passages: 0, documents: 0 };
 }
 

@@ -22,7 +22,12 @@ const JOB_SLICE = 20_000;
 /** Texts that a provider refused, remembered so that they are not sent again at each sync. */
 const MAX_REJECTED = 2000;
 
-export type EmbedRun = CollectionRun & { embed: boolean; provider?: EmbeddingProvider };
+/** `collections` confines the work to passages of these. */
+export type EmbedRun = CollectionRun & {
+  embed: boolean;
+  provider?: EmbeddingProvider;
+  collections?: readonly string[] | undefined;
+};
 
 export type EmbedResult = { embedded: number; outcome: EmbeddingOutcome; warnings: string[] };
 
@@ -35,7 +40,7 @@ export async function embedMissing(run: EmbedRun): Promise<EmbedResult> {
   if (!run.embed) return result;
   if (run.provider !== undefined) return embedWith(run.provider, run, result);
   const { embedding, kind } = run.home;
-  const options = { kind, jobStore: jobStoreOf(run.index) };
+  const options = { kind, jobStore: jobStoreOf(run.index), awaitsJobs: false };
   const opened = await openProvider(embedding, options);
   if (opened.fallback !== undefined) result.warnings.push(`${opened.fallback.reason} The fallback stands in.`);
   if (opened.provider === undefined) return unavailable(opened.reason, opened.explicit, result);
@@ -97,19 +102,20 @@ async function embedWith(provider: EmbeddingProvider, run: EmbedRun, before: Emb
 type Work = { everySlice(): Promise<void>; embedded(): number; warnings(): string[] };
 
 function createWork(provider: EmbeddingProvider, run: EmbedRun): Work {
-  const { index, home, signal, onProgress } = run;
+  const { index, home, signal, onProgress, collections } = run;
+  const chosen = collections === undefined ? {} : { collections };
   const identity = identityOf(provider, home.cutting);
   const rejected = readRejected(index, identity);
   const inputs = createInputs(run, provider.media);
-  const total = missingVectorCounts(index, identity).passages;
+  const total = missingVectorCounts(index, identity, collections).passages;
   let done = 0;
-  let sent = 0;
+  /** Texts whose new vectors were saved. */
+  let saved = 0;
   let refused = 0;
   /** Passages that can have no vector: pictures where the provider takes none, blanks, texts that it refused. */
   let without = 0;
 
   const embedGroup = async (group: readonly ReadyInput[]): Promise<void> => {
-    sent += group.length;
     const texts = group.map(({ input }) => input);
     await provider.embedDocuments(texts, signal, {
       onVectors: (positions, vectors) => {
@@ -119,6 +125,7 @@ function createWork(provider: EmbeddingProvider, run: EmbedRun): Work {
           return row === undefined || vector === undefined || vector.length === 0 ? [] : [{ ...row, vector }];
         });
         putVectors(index, identity, stored);
+        saved += stored.length;
         done += positions.length;
         onProgress({ phase: "embed", done: Math.min(done, total), total });
       },
@@ -149,7 +156,7 @@ function createWork(provider: EmbeddingProvider, run: EmbedRun): Work {
   };
 
   return {
-    embedded: () => sent,
+    embedded: () => saved,
     warnings: () => [
       ...inputs.warnings(),
       ...(refused > 0 ? [`The provider refused ${refused} texts; they are found by keyword only.`] : []),
@@ -158,7 +165,7 @@ function createWork(provider: EmbeddingProvider, run: EmbedRun): Work {
       if (total > 0) onProgress({ phase: "embed", done: 0, total });
       for (let afterId = 0; ;) {
         const limit = provider.batchStatus?.().enabled ? JOB_SLICE : SLICE;
-        const slice = missingVectors(index, identity, { limit, afterId });
+        const slice = missingVectors(index, identity, { limit, afterId, ...chosen });
         const last = slice.at(-1);
         if (last === undefined) break;
         await breathe(signal);

@@ -12,10 +12,10 @@ export type Pending = { passages: number; documents: number };
  * What a home has still to embed. Nothing is asked and no model is loaded; of a remote provider that can't be set up now, what
  * its vectors would be is not known, and those that serve count.
  */
-export async function pendingEmbeddings(index: Index, home: Home): Promise<Pending> {
+export async function pendingEmbeddings(index: Index, home: Home, collections?: readonly string[]): Promise<Pending> {
   const settings = withModelSpec(home.embedding, home.kind);
   if (settings.provider === "none") return { passages: 0, documents: 0 };
-  return missingVectorCounts(index, (await wantedIdentity(home)) ?? servingIdentity(index));
+  return missingVectorCounts(index, (await wantedIdentity(home)) ?? servingIdentity(index), collections);
 }
 
 /** The identity of the vectors that a home wants, or null when its provider can't be set up now. */

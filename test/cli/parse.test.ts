@@ -80,7 +80,7 @@ describe("argv", () => {
     const error = failure("frobnicate", "--whatever");
     expect([error.message, error.hint, error.exitCode]).toEqual([
       "Unknown command: frobnicate",
-      "Run 'memq --help' for usage.",
+      "Run 'memq --help' for usage.\nIf memq still behaves unexpectedly, run 'memq doctor' for diagnostics.",
       1,
     ]);
   });

@@ -9,6 +9,7 @@ import { withWriterLock } from "../../store/lock.ts";
 import { notice, writeOut } from "../output.ts";
 import type { Invocation, Program } from "../parse.ts";
 import { value } from "../parse.ts";
+import { checkCollectionName } from "../qmd/scope.ts";
 import { keepTrust, noteSkipped, qmdHomeOf, shellFolder } from "../qmd/home.ts";
 import { embedHint, indexCollection, openForWriting } from "../qmd/indexing.ts";
 
@@ -19,7 +20,7 @@ export async function run(invocation: Invocation): Promise<void> {
   if (given === undefined || given === "") throw missingPath(program);
   const path = folderOf(given, program);
   const name = value(invocation, "name") ?? (basename(path) || "root");
-  checkName(name);
+  checkCollectionName(name);
   const pattern = value(invocation, "mask") ?? value(invocation, "glob") ?? DEFAULT_PATTERN;
   if (words.length > 1) notice(`Only one path is added at a time: ${words.slice(1).join(" ")} was left out.`);
 
@@ -58,13 +59,4 @@ function folderOf(given: string, program: Program): string {
   if (stat === undefined) throw problem("Collection path does not exist.", "Provide an existing directory");
   if (!stat.isDirectory()) throw problem("Collection path is not a directory.", "Choose a directory");
   return /^\.\/?$/.test(given) ? resolved : realpathSync(resolved);
-}
-
-/** A name stands between `qmd://` and the next slash of every document's name. */
-function checkName(name: string): void {
-  // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
-  if (name.trim() !== "" && !/[/\u0000-\u001f]/.test(name)) return;
-  throw new MemqError("COLLECTION_NAME", `'${name}' can't be the name of a collection.`, {
-    hint: "Give one without slashes with --name <name>",
-  });
 }

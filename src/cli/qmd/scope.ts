@@ -29,3 +29,12 @@ export function collectionNotFound(name: string, program: Program): MemqError {
     hint: `Run '${program} collection list' to see available collections.`,
   });
 }
+
+/** Checks the name of a collection: it stands between `qmd://` and the next slash of every document's name. */
+export function checkCollectionName(name: string): void {
+  // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
+  if (name.trim() !== "" && !/[/\u0000-\u001f]/.test(name)) return;
+  throw new MemqError("COLLECTION_NAME", `'${name}' can't be the name of a collection.`, {
+    hint: "Choose a name without slashes.",
+  });
+}

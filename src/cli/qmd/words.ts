@@ -26,3 +26,8 @@ export function spanText(ms: number): string {
   if (seconds < 3600) return `${Math.floor(seconds / 60)}m ${seconds % 60}s`;
   return `${Math.floor(seconds / 3600)}h ${Math.floor((seconds % 3600) / 60)}m`;
 }
+
+/** Where to turn when a command does not do what is expected. */
+export function doctorHint(program: string): string {
+  return `If ${program} still behaves unexpectedly, run '${program} doctor' for diagnostics.`;
+}

@@ -1,0 +1,146 @@
+import { MemqError } from "../../errors.ts";
+import {
+  removeCollection,
+  renameCollection,
+  setIncludedByDefault,
+  setUpdateCommand,
+} from "../../home/index-yml-edit.ts";
+import type { QmdCollectionConfig } from "../../home/index-yml.ts";
+import type { QmdHome } from "../../home/qmd-home.ts";
+import { collectionRoot, isProjectConfig } from "../../home/trust.ts";
+import { deleteCollectionDocuments, renameDocumentsCollection } from "../../store/collections.ts";
+import { documentCounts } from "../../store/documents.ts";
+import { withWriterLock } from "../../store/lock.ts";
+import { openIndex } from "../../store/open.ts";
+import { forgetLastSync, renameLastSync } from "../../sync/sync-collection.ts";
+import { helpText } from "../help.ts";
+import { notice, writeOut } from "../output.ts";
+import type { Invocation } from "../parse.ts";
+import { commandName } from "../parse.ts";
+import { keepTrust, qmdHomeOf } from "../qmd/home.ts";
+import { openForWriting } from "../qmd/indexing.ts";
+import { checkCollectionName, collectionNotFound } from "../qmd/scope.ts";
+import { doctorHint } from "../qmd/words.ts";
+
+/** `collection` alone, `collection help`, or a sub-command that there is not. */
+export function group({ words, program }: Invocation): void {
+  if (words.length === 0 || words[0] === "help") return writeOut(helpText(["collection"], program));
+  throw new MemqError("USAGE", `Unknown subcommand: ${words[0]}`, {
+    hint: `Run '${program} collection help' for usage\n${doctorHint(program)}`,
+  });
+}
+
+/** `collection show NAME`. */
+export async function show(invocation: Invocation): Promise<void> {
+  const { qmd, collection } = await named(invocation, "<name>");
+  const { name, path, pattern, includeByDefault, update, context } = collection;
+  const contexts = Object.keys(context).length;
+  const lines = [
+    `Collection: ${name}`,
+    `  Path:     ${collectionRoot(path, qmd.places.configPath, process.cwd(), process.env)}`,
+    `  Pattern:  ${pattern}`,
+    `  Include:  ${includeByDefault ? "yes (default)" : "no"}`,
+    ...(update === undefined ? [] : [`  Update:   ${update}`]),
+    ...(contexts === 0 ? [] : [`  Contexts: ${contexts}`]),
+  ];
+  writeOut(`${lines.join("\n")}\n`);
+}
+
+/** `collection remove NAME`: also one of which only documents are left in the index. */
+export async function remove(invocation: Invocation): Promise<void> {
+  const name = wanted(invocation, 1, "<name>")[0] ?? "";
+  const before = await qmdHomeOf(invocation);
+  const configured = before.config.collections.some((one) => one.name === name);
+  await withWriterLock(before.places.indexPath, async () => {
+    if (!configured && !hasDocuments(before, name)) throw collectionNotFound(name, invocation.program);
+    if (configured) await removeCollection(before.places.configPath, name);
+    const index = openForWriting(await keepTrust(invocation, before));
+    try {
+      const { documents, contents } = deleteCollectionDocuments(index, name);
+      forgetLastSync(index, name);
+      writeOut(`✓ Removed collection '${name}'\n  Deleted ${documents} documents\n`);
+      if (contents > 0) writeOut(`  Cleaned up ${contents} orphaned content hashes\n`);
+    } finally {
+      index.close();
+    }
+  });
+}
+
+function hasDocuments({ places }: QmdHome, name: string): boolean {
+  const index = openIndex(places.indexPath, { mode: "read" });
+  try {
+    return documentCounts(index).some(({ collection }) => collection === name);
+  } finally {
+    index.close();
+  }
+}
+
+/** `collection rename OLD NEW`. */
+export async function rename(invocation: Invocation): Promise<void> {
+  const [from = "", to = ""] = wanted(invocation, 2, "<old-name> <new-name>");
+  const before = await qmdHomeOf(invocation);
+  if (!before.config.collections.some(({ name }) => name === from)) throw collectionNotFound(from, invocation.program);
+  checkCollectionName(to);
+  await withWriterLock(before.places.indexPath, async () => {
+    await renameCollection(before.places.configPath, from, to);
+    const index = openForWriting(await keepTrust(invocation, before));
+    try {
+      if (from !== to) {
+        renameDocumentsCollection(index, from, to);
+        renameLastSync(index, from, to);
+      }
+    } finally {
+      index.close();
+    }
+  });
+  writeOut(`✓ Renamed collection '${from}' to '${to}'\n  Virtual paths updated: qmd://${from}/ → qmd://${to}/\n`);
+}
+
+/** `collection include NAME`. */
+export function include(invocation: Invocation): Promise<void> {
+  return setDefault(invocation, true);
+}
+
+/** `collection exclude NAME`. */
+export function exclude(invocation: Invocation): Promise<void> {
+  return setDefault(invocation, false);
+}
+
+async function setDefault(invocation: Invocation, included: boolean): Promise<void> {
+  const { qmd, collection } = await named(invocation, "<name>");
+  await setIncludedByDefault(qmd.places.configPath, collection.name, included);
+  writeOut(`✓ Collection '${collection.name}' ${included ? "included in" : "excluded from"} default queries\n`);
+}
+
+/** `collection update-cmd NAME [COMMAND...]`: without a command it is cleared. */
+export async function updateCommand(invocation: Invocation): Promise<void> {
+  const { qmd, collection } = await named(invocation, "<name> [command]");
+  const command = invocation.words.slice(1).join(" ").trim();
+  await setUpdateCommand(qmd.places.configPath, collection.name, command === "" ? null : command);
+  const after = await keepTrust(invocation, qmd);
+  if (command === "") writeOut(`✓ Cleared update command for '${collection.name}'\n`);
+  else writeOut(`✓ Set update command for '${collection.name}': ${command}\n`);
+  if (command !== "" && isProjectConfig(qmd.places.configPath) && after.trust.state === "untrusted") {
+    notice(`It runs once this project's configuration is approved: '${invocation.program} trust'.`);
+  }
+}
+
+/** The collection that the first word names, and its home. */
+async function named(
+  invocation: Invocation,
+  usage: string,
+): Promise<{ qmd: QmdHome; collection: QmdCollectionConfig }> {
+  const name = wanted(invocation, 1, usage)[0] ?? "";
+  const qmd = await qmdHomeOf(invocation);
+  const collection = qmd.config.collections.find((one) => one.name === name);
+  if (collection === undefined) throw collectionNotFound(name, invocation.program);
+  return { qmd, collection };
+}
+
+/** The first words, as many as the command needs. Throws a usage error (exit 1, as qmd) when some are missing. */
+function wanted({ words, command, program }: Invocation, count: number, usage: string): string[] {
+  if (words.length >= count) return words.slice(0, count);
+  throw new MemqError("USAGE", `Usage: ${program} ${commandName(command)} ${usage}`, {
+    hint: `  Use '${program} collection list' to see available collections`,
+  });
+}

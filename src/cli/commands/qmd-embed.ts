@@ -1,0 +1,149 @@
+import { basename } from "node:path";
+import { parseModelSpec } from "../../embed/spec.ts";
+import { MemqError, messageOf } from "../../errors.ts";
+import type { QmdHome } from "../../home/qmd-home.ts";
+import { documentCounts, documentsWithoutPassages } from "../../store/documents.ts";
+import { openIndex } from "../../store/open.ts";
+import { missingVectorCounts } from "../../store/vectors.ts";
+import { embedIndex } from "../../sync/embed-index.ts";
+import type { EmbedResult } from "../../sync/embed-missing.ts";
+import { pendingEmbeddings, type Pending } from "../../sync/pending.ts";
+import type { SyncProgress } from "../../sync/report.ts";
+import { syncIndex } from "../../sync/sync.ts";
+import { notice, showProgress, writeOut } from "../output.ts";
+import type { Invocation } from "../parse.ts";
+import { flag, value, values } from "../parse.ts";
+import { qmdHomeOf } from "../qmd/home.ts";
+import { abortWithParent } from "../qmd/parent.ts";
+import { collectionNotFound } from "../qmd/scope.ts";
+import { gated } from "../qmd/trust-gate.ts";
+import { sizeText, spanText } from "../qmd/words.ts";
+
+/** `embed`: gives every passage without a vector one. What is done stays done; the next run goes on from there. */
+export async function run(invocation: Invocation): Promise<number> {
+  const limits = limitsOf(invocation);
+  const qmd = await gated(invocation, await qmdHomeOf(invocation));
+  const collections = collectionsOf(invocation, qmd);
+  if (qmd.home.embedding.provider === "none") {
+    writeOut("Embeddings are off: models.embed is none.\n");
+    return 0;
+  }
+  await madeReady(qmd);
+  const force = flag(invocation, "force");
+  const before = await pendingOf(qmd, collections, force);
+  if (before.passages === 0 && !force) {
+    writeOut("✓ All content hashes already have embeddings.\n");
+    return 0;
+  }
+  if (force) writeOut("Force re-indexing: clearing all vectors...\n");
+  writeOut(`Model: ${basename(qmd.models.embed)}\n\n`);
+  if (limits.shown !== null) writeOut(`Batch: ${limits.shown}\n\n`);
+  const started = performance.now();
+  const timeout = new AbortController();
+  const timer = limits.timeoutMs === null ? undefined : setTimeout(() => timeout.abort(), limits.timeoutMs);
+  const stopWatching = abortWithParent(timeout);
+  try {
+    const done = await embedIndex(qmd.home, {
+      collections,
+      force,
+      signal: timeout.signal,
+      onProgress: progressShown(started),
+    });
+    await report(done, qmd, { before, collections, started });
+    return 0;
+  } catch (error) {
+    if (!timeout.signal.aborted) throw unavailable(messageOf(error), error, qmd);
+    const { passages } = await pendingOf(qmd, collections);
+    notice(`Stopped before the end: ${passages} chunks are left. Run '${invocation.program} embed' again to go on.`);
+    return 0;
+  } finally {
+    clearTimeout(timer);
+    stopWatching();
+    showProgress("");
+  }
+}
+
+type Run = { before: Pending; collections: string[] | undefined; started: number };
+
+async function report(result: EmbedResult, qmd: QmdHome, { before, collections, started }: Run): Promise<void> {
+  showProgress("");
+  for (const warning of result.warnings) notice(`⚠ ${warning}`);
+  const { state, reason } = result.outcome;
+  if (state === "failed" || state === "off") throw unavailable(reason ?? "There is no provider.", undefined, qmd);
+  if (state === "pending") {
+    notice(reason ?? "A batch job is under way; the next run fetches its vectors.");
+    return;
+  }
+  const after = await pendingOf(qmd, collections);
+  const took = spanText(performance.now() - started);
+  const chunks = Math.max(0, before.passages - after.passages);
+  const documents = Math.max(0, before.documents - after.documents);
+  writeOut(`✓ Done! Embedded ${chunks} chunks from ${documents} documents in ${took}\n`);
+}
+
+/** What could not be embedded, as an error that says what to set. */
+function unavailable(reason: string, cause: unknown, { places, models }: QmdHome): MemqError {
+  if (cause instanceof MemqError && cause.code === "INDEX_BUSY") return cause;
+  const hint =
+    parseModelSpec(models.embed).provider === "local"
+      ? `Set QMD_EMBED_MODEL (or models.embed in ${places.configPath}) to the path of a GGUF file or to a provider, or HF_ENDPOINT to a mirror that can be reached.`
+      : `Check models.embed in ${places.configPath}, and the key and address of its provider.`;
+  return new MemqError("EMBED_UNAVAILABLE", reason, { hint, cause });
+}
+
+/** What is left to embed, or with `all` what there is to embed at all. */
+async function pendingOf(qmd: QmdHome, collections: string[] | undefined, all = false): Promise<Pending> {
+  const index = openIndex(qmd.places.indexPath, { mode: "read" });
+  try {
+    return all ? missingVectorCounts(index, null, collections) : await pendingEmbeddings(index, qmd.home, collections);
+  } finally {
+    index.close();
+  }
+}
+
+/** Documents that only qmd has written are cut into passages first. */
+async function madeReady(qmd: QmdHome): Promise<void> {
+  const index = openIndex(qmd.places.indexPath, { mode: "read" });
+  const unprepared = index.state === "unprepared" && documentCounts(index).length > 0;
+  const lacking = unprepared || documentsWithoutPassages(index).length > 0;
+  index.close();
+  if (lacking) await syncIndex(qmd.home, { embed: false });
+}
+
+/** The collection to embed, or undefined for all; only the first counts, as with qmd. */
+function collectionsOf(invocation: Invocation, { config }: QmdHome): string[] | undefined {
+  const name = values(invocation, "collection")[0];
+  if (name === undefined) return undefined;
+  if (!config.collections.some((one) => one.name === name)) throw collectionNotFound(name, invocation.program);
+  return [name];
+}
+
+/** The limits asked for. Throws qmd's sentences (exit 1). */
+function limitsOf(invocation: Invocation): { timeoutMs: number | null; shown: string | null } {
+  const docs = value(invocation, "max-docs-per-batch");
+  const megabytes = value(invocation, "max-batch-mb");
+  const positive = (text: string | undefined, name: string, otherwise: number): number => {
+    if (text === undefined) return otherwise;
+    if (/^\d+$/.test(text.trim()) && Number(text) > 0) return Number(text);
+    throw new MemqError("USAGE", `${name} must be a positive integer`);
+  };
+  const count = positive(docs, "maxDocsPerBatch", 64);
+  const size = positive(megabytes, "maxBatchBytes", 64);
+  const minutes = value(invocation, "timeout");
+  if (minutes !== undefined && !(Number(minutes) >= 0 && minutes.trim() !== "")) {
+    throw new MemqError("USAGE", "--timeout must be a non-negative number of minutes (0 = no limit)");
+  }
+  return {
+    timeoutMs: minutes === undefined || Number(minutes) === 0 ? null : Number(minutes) * 60_000,
+    shown: docs === undefined && megabytes === undefined ? null : `${count} docs / ${sizeText(size * 1024 * 1024)}`,
+  };
+}
+
+function progressShown(started: number): (progress: SyncProgress) => void {
+  return ({ done, total }) => {
+    if (total === 0) return;
+    const elapsed = performance.now() - started;
+    const left = done > 0 ? `, ${spanText((elapsed / done) * (total - done))} left` : "";
+    showProgress(`Embedding: ${done}/${total} (${Math.floor((done / total) * 100)}%${left})`);
+  };
+}

@@ -1,0 +1,127 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+import { MemqError } from "../../errors.ts";
+import { envText, userHome } from "../../home/paths.ts";
+import ownSkill from "../skills/qmd/SKILL.md" with { type: "text" };
+import { writeJson, writeOut } from "../output.ts";
+import type { Invocation, Program } from "../parse.ts";
+import { flag } from "../parse.ts";
+import { qmdHomeOf, shellFolder } from "../qmd/home.ts";
+import { doctorHint } from "../qmd/words.ts";
+
+/** A text that teaches an agent to use these commands. `path` is null for the one that is built in. */
+type Skill = { name: string; description: string; text: string; path: string | null };
+
+/** `skill [show|install|help]`. */
+export async function skill(invocation: Invocation): Promise<void> {
+  const { words, program } = invocation;
+  const [action] = words;
+  if (action === "show") return writeOut(found("qmd", program).text);
+  if (action === "install") return install(invocation);
+  if (action !== undefined && action !== "help") throw unknown(action, "show, install, help", program);
+  writeOut(
+    [
+      `Usage: ${program} skill <show|install>`,
+      "",
+      "Commands:",
+      "  show                                  Print the skill that teaches an agent to search notes",
+      "  install [--global] [--yes] [--force]  Put it where agents look for skills",
+      "",
+    ].join("\n"),
+  );
+}
+
+/** `skills [list|get NAME|path NAME|help]`. */
+export async function skills(invocation: Invocation): Promise<void> {
+  const { words, program } = invocation;
+  const [action = "list", name] = words;
+  const all = known(program);
+  const json = flag(invocation, "json");
+  if (action === "list") {
+    if (json) return writeJson(all.map(({ name: one, description }) => ({ name: one, description })));
+    const width = Math.max(...all.map((one) => one.name.length));
+    return writeOut(all.map((one) => `  ${one.name.padEnd(width)}  ${one.description}\n`).join(""));
+  }
+  if (action === "get") {
+    const wanted = flag(invocation, "all") ? all : [found(name ?? "qmd", program)];
+    if (json) return writeJson(wanted.map(({ name: one, description, text }) => ({ name: one, description, text })));
+    return writeOut(wanted.map(({ text }) => text).join("\n"));
+  }
+  if (action === "path") return writeOut(`${await folderOf(found(name ?? "qmd", program), invocation)}\n`);
+  if (action !== "help") throw unknown(action, "list, get, path, help", program);
+  writeOut(
+    [
+      `Usage: ${program} skills [list|get|path]`,
+      "",
+      "Commands:",
+      "  list                       List skills (default)",
+      "  get [NAME] [--all]         Print one, or all",
+      "  path [NAME]                Print the folder that holds it",
+      "",
+    ].join("\n"),
+  );
+}
+
+function unknown(action: string, available: string, program: Program): MemqError {
+  return new MemqError("USAGE", `Unknown subcommand: ${action}`, {
+    hint: `Available: ${available}\n${doctorHint(program)}`,
+  });
+}
+
+/** The built-in skill, or those of `QMD_SKILLS_DIR` in its place. */
+function known(program: Program): Skill[] {
+  const folder = envText(process.env, "QMD_SKILLS_DIR");
+  if (folder === undefined) return [skillOf(ownSkill.replaceAll("$PROGRAM", program), "qmd", null)];
+  return readdirSync(folder, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory() && existsSync(join(folder, entry.name, "SKILL.md")))
+    .map(({ name }) => skillOf(readFileSync(join(folder, name, "SKILL.md"), "utf8"), name, join(folder, name)))
+    .sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+function skillOf(text: string, name: string, path: string | null): Skill {
+  const description = /^description:[ \t]*(.+)$/m.exec(text)?.[1]?.trim() ?? "";
+  return { name, description, text, path };
+}
+
+function found(name: string, program: Program): Skill {
+  const all = known(program);
+  const one = all.find((skill) => skill.name === name);
+  if (one !== undefined) return one;
+  throw new MemqError("SKILL_NOT_FOUND", `There is no skill called '${name}'.`, {
+    hint: `Available: ${all.map((skill) => skill.name).join(", ")}`,
+  });
+}
+
+/** The folder of a skill; the built-in one is written beside the index first. */
+async function folderOf({ name, text, path }: Skill, invocation: Invocation): Promise<string> {
+  if (path !== null) return path;
+  const { cacheDir } = (await qmdHomeOf(invocation)).places;
+  const folder = join(cacheDir, "skills", name);
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  writeFileSync(join(folder, "SKILL.md"), text);
+  return folder;
+}
+
+/** Writes the skill to `.agents/skills`, and links it from `.claude/skills` where that is used. */
+function install(invocation: Invocation): void {
+  const { program } = invocation;
+  const base = flag(invocation, "global") ? userHome(process.env) : shellFolder();
+  const target = join(base, ".agents/skills/qmd");
+  const link = join(base, ".claude/skills/qmd");
+  const wantsLink = flag(invocation, "yes") || existsSync(join(base, ".claude"));
+  const taken = [target, ...(wantsLink ? [link] : [])].find((path) => existsSync(path));
+  if (taken !== undefined && !flag(invocation, "force")) {
+    throw new MemqError("SKILL_EXISTS", `The skill is installed already: ${taken}`, {
+      hint: `Run '${program} skill install --force' to replace it.`,
+    });
+  }
+  rmSync(target, { recursive: true, force: true });
+  mkdirSync(target, { recursive: true });
+  writeFileSync(join(target, "SKILL.md"), found("qmd", program).text);
+  writeOut(`✓ Installed: ${join(target, "SKILL.md")}\n`);
+  if (!wantsLink) return;
+  rmSync(link, { recursive: true, force: true });
+  mkdirSync(dirname(link), { recursive: true });
+  symlinkSync(relative(dirname(link), target), link);
+  writeOut(`✓ Linked: ${link}\n`);
+}
