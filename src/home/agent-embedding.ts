@@ -115,7 +115,7 @@ async function addKeys(
   issues: string[],
 ): Promise<void> {
   await addRemoteKey(settings, keys, loaded);
-  const auth = await readAuthStore(settings.authStore, issues);
+  const auth = readAuthStore(settings.authStore, issues);
   const named = [settings.provider, settings.fallback].filter((id) => !["auto", "none", "local"].includes(id));
   for (const id of new Set(named)) settings.credentials[id] = await credentialsOf(id, loaded, auth);
   if (settings.provider === "auto") Object.assign(settings.credentials, await firstWithKey(settings, loaded, auth));

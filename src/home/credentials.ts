@@ -1,4 +1,4 @@
-import { readFile } from "node:fs/promises";
+import { readFileSync } from "node:fs";
 import { messageOf } from "../errors.ts";
 import { isObject, objectAt, textAt, valueAt, type JsonObject, type JsonValue } from "./json.ts";
 import { requireVariables, type LoadedConfig } from "./openclaw-config.ts";
@@ -19,9 +19,9 @@ const KEYLESS = new Set(["local", "none", "auto"]);
 export type AuthStore = { path: string; data: JsonObject };
 
 /** Reads an agent's auth profiles; a missing or broken file is an empty one, the latter with an issue. */
-export async function readAuthStore(path: string, issues: string[]): Promise<AuthStore> {
+export function readAuthStore(path: string, issues: string[]): AuthStore {
   try {
-    const data: unknown = JSON.parse(await readFile(path, "utf8"));
+    const data: unknown = JSON.parse(readFileSync(path, "utf8"));
     if (isObject(data)) return { path, data };
     issues.push(`${path} must hold an object: its keys are not used.`);
   } catch (error) {

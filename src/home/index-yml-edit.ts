@@ -25,7 +25,7 @@ async function editIndexYml(path: string, edit: (document: Document) => boolean)
 }
 
 async function editLocked(path: string, edit: (document: Document) => boolean): Promise<boolean> {
-  const before = await indexYmlText(path);
+  const before = indexYmlText(path);
   const document = await indexYmlDocument(before ?? "", path);
   if (!edit(document)) return false;
   const text = document.toString({ indent: 2, lineWidth: 0 });

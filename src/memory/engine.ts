@@ -143,7 +143,7 @@ export async function openMemoryEngine(agent: ServedAgent, options: EngineOption
     const deadline = Date.now() + (request.deadlineMs ?? timing.searchDeadlineMs);
     const degraded = await waitForFirstSync(deadline);
     const { answer, stale } = await reader.use(async (index) => {
-      const opened = await provider.by(deadline, index);
+      const opened = await provider.forSearch(deadline, index);
       return searchMemory({ agent, index, opened, degraded, deadline }, request);
     });
     if (stale) freshness?.outdated();

@@ -15,6 +15,8 @@ export type ProviderOpener = {
   by(deadline: number, index: Index): Promise<OpenedProvider>;
   /** A provider that failed may be asked again at once. */
   recovered(): void;
+  /** As `by`, but without a reason where nobody named a provider and none is at hand: then nothing about providers is even read. */
+  forSearch(deadline: number, index: Index): Promise<OpenedProvider>;
   close(): Promise<void>;
 };
 
@@ -71,7 +73,7 @@ export function providerOpener({ home, env }: AgentHome): ProviderOpener {
       const standIn = await other("fallback", serving, ({ openFallback }) => openFallback(embedding, options, reason));
       if (standIn !== null) return standIn;
     }
-    const before = settingsBefore(embedding, serving);
+    const before = settingsBefore(embedding, first.provider?.id ?? embedding.provider, serving);
     if (before === null) return first;
     const former = await other(JSON.stringify(serving), serving, ({ openProvider }) => openProvider(before, options));
     if (former?.provider === undefined) return first;
@@ -79,12 +81,15 @@ export function providerOpener({ home, env }: AgentHome): ProviderOpener {
     return { ...former, explicit: first.explicit, provider: { ...former.provider, local: true } };
   }
 
+  function by(deadline: number, index: Index): Promise<OpenedProvider> {
+    if (embedding.provider === "none") return Promise.resolve({ explicit: false });
+    const late = { explicit: false, reason: "The embedding provider was not ready in time." };
+    return byDeadline(openFor(index), deadline, late);
+  }
+
   return {
-    by(deadline, index) {
-      if (embedding.provider === "none") return Promise.resolve({ explicit: false });
-      const late = { explicit: false, reason: "The embedding provider was not ready in time." };
-      return byDeadline(openFor(index), deadline, late);
-    },
+    by,
+    forSearch: (deadline, index) => (mayEmbed(embedding) ? by(deadline, index) : Promise.resolve({ explicit: false })),
     recovered() {
       for (const provider of cooling) provider.recovered();
     },
@@ -101,16 +106,27 @@ export function providerOpener({ home, env }: AgentHome): ProviderOpener {
  * The settings under which the vectors that serve were made, where only the model or its form has changed since: another provider's
  * key and address are no longer configured. A local model needs neither.
  */
-function settingsBefore(embedding: EmbeddingSettings, serving: VectorIdentity): EmbeddingSettings | null {
+function settingsBefore(
+  embedding: EmbeddingSettings,
+  configured: string,
+  serving: VectorIdentity,
+): EmbeddingSettings | null {
   const { provider, model, dimensions, documentInputType } = serving;
   if (provider === "local")
     return { ...embedding, provider, explicit: false, local: { ...embedding.local, modelPath: model } };
-  if (provider === "" || provider !== embedding.provider.toLowerCase()) return null;
+  if (provider === "" || provider !== configured.toLowerCase()) return null;
   return {
     ...embedding,
+    provider,
     model,
     fallback: "none",
     outputDimensionality: dimensions ?? undefined,
     documentInputType: documentInputType ?? embedding.documentInputType,
   };
+}
+
+/** Whether a provider was named, or one that is chosen automatically could have what it needs. */
+function mayEmbed({ explicit, provider, local, apiKey, credentials }: EmbeddingSettings): boolean {
+  if (explicit || provider !== "auto" || local.modelPath !== undefined || apiKey !== undefined) return true;
+  return Object.values(credentials).some((known) => known.apiKey !== undefined);
 }

@@ -83,6 +83,26 @@ export function indexTokenString(text: string): string {
   return (words + behind).slice(1);
 }
 
+/**
+ * Those of `wanted` (index tokens) that are among the tokens of a text, each once. Plain words that begin like none of them are
+ * passed over, since inflections share the first letter: a search looks for few words in the text of its hits.
+ */
+export function wantedTokens(text: string, wanted: ReadonlySet<string>): string[] {
+  const initials = new Set(Array.from(wanted, (token) => token.charCodeAt(0)));
+  const found = new Set<string>();
+  forEachChunk(text, (normal, start, end) => {
+    const chunk = normal.slice(start, end);
+    const isPlain = chunk.length <= MAX_TERM && PLAIN_WORD.test(chunk);
+    if (isPlain && !initials.has(chunk.charCodeAt(0) | LOWER_CASE)) return;
+    const { words, behind } = workedOut(chunk);
+    for (const token of (words + behind).split(" ")) if (wanted.has(token)) found.add(token);
+  });
+  return [...found];
+}
+
+/** The bit by which an ASCII letter in lower case differs from its capital. */
+const LOWER_CASE = 32;
+
 /** The tokens of a text with what is known of each; words first. */
 export function analyse(text: string): Token[] {
   const words: Token[] = [];

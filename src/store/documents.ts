@@ -44,6 +44,21 @@ export function documentPaths(index: Index): { id: number; collection: string; p
     .all();
 }
 
+/** A character that a path may hold in more than one spelling: a backslash, or anything beyond printable ASCII. */
+const VARIABLE_CHARACTER = String.raw`*[^] -[^-~]*`;
+
+/**
+ * As `documentPaths`, without those that hold `text` (lower-case ASCII) in no spelling. Some of the rest don't either: SQLite knows
+ * lower case of ASCII alone.
+ */
+export function documentPathsHolding(index: Index, text: string): { id: number; collection: string; path: string }[] {
+  return index.db
+    .query<{ id: number; collection: string; path: string }, [string, string]>(
+      "SELECT id, collection, path FROM documents WHERE active = 1 AND (instr(lower(path), ?) OR path GLOB ?) ORDER BY id",
+    )
+    .all(text, VARIABLE_CHARACTER);
+}
+
 /** The active document at exactly this path. */
 export function findDocument(index: Index, collection: string, path: string): DocumentRow | null {
   return select(index, "AND d.collection = ? AND d.path = ?", collection, path)[0] ?? null;

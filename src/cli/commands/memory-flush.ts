@@ -15,7 +15,7 @@ export function run(invocation: Invocation): Promise<void> {
       recordFlush(engine.agent, { sessionKey, compactionCount });
       return flag(invocation, "json") ? writeJson({}) : writeOut(`Recorded for cycle ${compactionCount}.\n`);
     }
-    const answer = await checkFlush(engine.agent, engine.readIndex(), {
+    const answer = checkFlush(engine.agent, engine.readIndex(), {
       sessionKey,
       compactionCount,
       contextTokens: required(invocation, "context-tokens"),
