@@ -82,13 +82,15 @@ function compared(set: string, notes: number, withheld: number, judged: Map<stri
   };
   const legs = LEGS.map(scores);
   const best = [0, 1, 2].map((place) => Math.max(...legs.map((leg) => leg[place] ?? 0)));
-  return Object.keys(WAYS).map((way) => {
+  const results: HybridResult[] = [];
+  for (const way of Object.keys(WAYS)) {
     const [ndcg10, first, second] = scores(way);
     const questions = judged.get(`${withheld} ${way}`)?.length ?? 0;
-    const result = { set, notes, questions, withheld, way, ndcg10, halves: [first, second] as [number, number] };
-    if (LEGS.includes(way)) return result;
-    return { ...result, gain: [ndcg10 - best[0]!, first - best[1]!, second - best[2]!] as [number, number, number] };
-  });
+    const result: HybridResult = { set, notes, questions, withheld, way, ndcg10, halves: [first, second] };
+    if (!LEGS.includes(way)) result.gain = [ndcg10 - best[0]!, first - best[1]!, second - best[2]!];
+    results.push(result);
+  }
+  return results;
 }
 
 type Asking = {
