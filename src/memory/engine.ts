@@ -1,6 +1,7 @@
 import { MemqError, messageOf } from "../errors.ts";
 import type { Collection, Home } from "../home/types.ts";
 import { documentCounts, findDocument } from "../store/documents.ts";
+import { removeJournal } from "../store/maintenance.ts";
 import type { Index } from "../store/types.ts";
 import type { Freshness, FreshnessOptions } from "../sync/freshness.ts";
 import type { SyncProgress, SyncReport } from "../sync/report.ts";
@@ -183,6 +184,7 @@ export async function openMemoryEngine(agent: ServedAgent, options: EngineOption
       await provider.close();
       if (freshness !== null) await syncEnded(home);
       reader.close();
+      if (options.live) removeJournal(home.indexPath);
     },
   };
 }
