@@ -68,8 +68,7 @@ describe.skipIf(!existsSync(qmd))("an index that memq made, in qmd (TEST_QMD)", 
     for (const query of ["router", "vlan", "予算"]) {
       const theirs = JSON.parse(await runQmd("search", query, "--json")) as { file: string; docid: string }[];
       const ours = await home.json("search", query, "--json");
-      const names = (rows: readonly object[]): string[] => rows.map((row) => String((row as { file: string }).file));
-      expect(names(theirs).toSorted()).toEqual(names(ours).toSorted());
+      expect(theirs.map(({ file }) => file).toSorted()).toEqual(ours.map(({ file }) => String(file)).toSorted());
     }
     home.write({ "notes/new.md": "# New\n\nwritten while qmd was there\n" });
     await runQmd("update");
