@@ -27,7 +27,7 @@ async function onTerminal(args: string[], env: Record<string, string> = {}): Pro
 describe("on a terminal", () => {
   test("a name is a link into the editor, words are highlighted", async () => {
     const shown = await onTerminal(["search", "router"]);
-    const path = encodeURI(realpathSync(join(home.root, "n"))) + "/odd%20" + "%231%3F.md";
+    const path = encodeURI(realpathSync(join(home.root, "n"))) + "/odd%20%231%3F.md";
     expect(shown).toContain(`\u001B]8;;vscode://file/${path}:3:1\u001B\\`);
     expect(shown).toContain("the \u001B[32mrouter\u001B[0m is here");
     const own = await onTerminal(["search", "router"], { QMD_EDITOR_URI: "ed://{path}#L{line},{column}" });
