@@ -89,6 +89,7 @@ export async function openMemoryEngine(agent: ServedAgent, options: EngineOption
       await agent.prepareSync?.();
       syncs.last = await (freshness === null ? syncOnce(home, wanted) : freshness.sync(wanted));
       syncs.error = null;
+      if (syncs.last.embedding.state === "complete" && syncs.last.embedded > 0) provider.recovered();
       reader.warm();
       return syncs.last;
     } catch (error) {
@@ -167,6 +168,7 @@ export async function openMemoryEngine(agent: ServedAgent, options: EngineOption
     async status({ deep }) {
       const { memoryStatus } = await import("./status.ts");
       return reader.use(async (index) => {
+        if (deep) provider.recovered();
         const opened = await provider.by(Date.now() + PROVIDER_MS, index);
         return memoryStatus({ agent, index, opened, syncs, deep });
       });
