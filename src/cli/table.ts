@@ -135,8 +135,15 @@ const OTHER_COMMANDS: Command[] = [
     summary: "Serve MCP clients: over stdin and stdout, or HTTP with --http",
     details:
       "Offers the notes of a qmd home, or, with --agent, --workspace, --state-dir or --config, the memory of an agent.",
-    options: [...HOME_OPTIONS, "allow-write", "index", "collection"],
+    options: [...HOME_OPTIONS, "allow-write", "index", "collection", "http", "daemon", "port", "host", "token-file"],
     load: () => import("./commands/mcp.ts"),
+  },
+  {
+    surface: "both",
+    path: ["mcp", "stop"],
+    summary: "End the HTTP server in the background",
+    options: [...HOME_OPTIONS, "index"],
+    load: () => import("./commands/mcp-stop.ts"),
   },
   {
     surface: "memq",

@@ -1,6 +1,7 @@
 import { asMemqError, MemqError } from "../errors.ts";
 import type { Collection, Home } from "../home/types.ts";
 import { documentCounts, findDocument } from "../store/documents.ts";
+import { removeJournal } from "../store/maintenance.ts";
 import type { Index } from "../store/types.ts";
 import type { Freshness, FreshnessOptions } from "../sync/freshness.ts";
 import type { SyncProgress, SyncReport } from "../sync/report.ts";
@@ -88,6 +89,7 @@ export async function openMemoryEngine(agent: ServedAgent, options: EngineOption
       await agent.prepareSync?.();
       syncs.last = await (freshness === null ? syncOnce(home, wanted) : freshness.sync(wanted));
       syncs.error = null;
+      if (syncs.last.embedding.state === "complete" && syncs.last.embedded > 0) provider.recovered();
       reader.warm();
       return syncs.last;
     } catch (error) {
@@ -182,6 +184,7 @@ export async function openMemoryEngine(agent: ServedAgent, options: EngineOption
     async status({ deep }) {
       const { memoryStatus } = await import("./status.ts");
       return reader.use(async (index) => {
+        if (deep) provider.recovered();
         const opened = await provider.by(Date.now() + PROVIDER_MS, index);
         return memoryStatus({ agent, index, opened, syncs, deep });
       });
@@ -197,6 +200,7 @@ export async function openMemoryEngine(agent: ServedAgent, options: EngineOption
       await provider.close();
       if (freshness !== null) await syncEnded(home);
       reader.close();
+      if (options.live) removeJournal(home.indexPath);
     },
   };
 }
