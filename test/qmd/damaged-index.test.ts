@@ -27,6 +27,6 @@ test("a search that meets damage behind the first page fails in words, and the n
   expect(broken.stderr).toContain("damaged");
   expect((await memq(["update"], { env })).exitCode).toBe(0);
   const mended = await memq(["search", "kilo7", "--json"], { env });
-  expect(JSON.parse(mended.stdout)).toHaveLength(1);
+  expect(JSON.parse(mended.stdout)[0].file).toBe("qmd://notes/n7.md");
   rmSync(root, { recursive: true, force: true });
 });
