@@ -1,6 +1,6 @@
 import { asMemqError, MemqError } from "../errors.ts";
 import type { Collection, Home } from "../home/types.ts";
-import { documentCounts, findDocument } from "../store/documents.ts";
+import { findDocument, hasDocuments } from "../store/documents.ts";
 import { removeJournal } from "../store/maintenance.ts";
 import type { Index } from "../store/types.ts";
 import type { Freshness, FreshnessOptions } from "../sync/freshness.ts";
@@ -82,7 +82,7 @@ export async function openMemoryEngine(agent: ServedAgent, options: EngineOption
     options.live && memory.enabled
       ? await openFreshness(home, freshnessOptions(agent, timing.sync, reader, options))
       : null;
-  const isEmpty = (): boolean => reader.now((index) => documentCounts(index).every(({ count }) => count === 0));
+  const isEmpty = (): boolean => !reader.now(hasDocuments);
 
   async function index(wanted: IndexOptions): Promise<SyncReport> {
     try {
