@@ -149,6 +149,7 @@ async function answerSearch(surface: McpSurface, body: string, log: (line: strin
     if (!Array.isArray(value?.["searches"])) return json(400, { error: "Missing required field: searches (array)" });
     return json(200, (await surface.search?.(value)) ?? { results: [] });
   } catch (error) {
+    if (error instanceof MemqError && error.code === "BAD_ARGUMENTS") return json(400, { error: error.message });
     log(`${clock()} ${messageOf(error)}`);
     return new Response("Internal Server Error", { status: 500 });
   }
