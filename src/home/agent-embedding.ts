@@ -147,7 +147,7 @@ async function addRemoteKey(settings: EmbeddingSettings, keys: KeyReader, loaded
     // Older configurations name the variable itself in place of the key.
     const isName = settings.provider === "gemini" && (key === "GEMINI_API_KEY" || key === "GOOGLE_API_KEY");
     const value = isName && key !== undefined ? envText(loaded.env, key) : key;
-    if (value !== undefined) settings.apiKey = value;
+    if (value !== undefined) Object.assign(settings, { apiKey: value, keyOrigin: keys.origin("remote.apiKey") });
   } catch (error) {
     settings.problem = messageOf(error);
   }

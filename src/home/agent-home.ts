@@ -73,12 +73,21 @@ export async function resolveAgentHome(request: AgentHomeRequest): Promise<Agent
       agentIndexPath({ ...place, storePath: keys.optionalText("store.path"), configuredWorkspace: configured }),
     ),
     collections: collectionsOf(keys, memory, workspace, loaded.env, issues),
-    embedding,
+    embedding: { ...embedding, env: addedVariables(request.env, loaded.env) },
     search: agentSearchProfile(keys),
     cutting: cuttingOf(keys, issues),
     issues,
   };
   return { home, memory, config: loaded.data, env: loaded.env };
+}
+
+function addedVariables(before: Env, after: Env): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(after).filter((entry): entry is [string, string] => {
+      const [name, value] = entry;
+      return value !== undefined && value !== before[name];
+    }),
+  );
 }
 
 /** OpenClaw's own index is never touched: ours then lies beside it. Decided anew each time, since either may come first. */

@@ -1,6 +1,6 @@
 import { MemqError, messageOf } from "../errors.ts";
 import type { Collection, Home } from "../home/types.ts";
-import { documentCounts, findDocument } from "../store/documents.ts";
+import { findDocument, hasDocuments } from "../store/documents.ts";
 import { removeJournal } from "../store/maintenance.ts";
 import type { Index } from "../store/types.ts";
 import type { Freshness, FreshnessOptions } from "../sync/freshness.ts";
@@ -82,13 +82,14 @@ export async function openMemoryEngine(agent: ServedAgent, options: EngineOption
     options.live && memory.enabled
       ? await openFreshness(home, freshnessOptions(agent, timing.sync, reader, options))
       : null;
-  const isEmpty = (): boolean => documentCounts(reader.current()).every(({ count }) => count === 0);
+  const isEmpty = (): boolean => !hasDocuments(reader.current());
 
   async function index(wanted: IndexOptions): Promise<SyncReport> {
     try {
       await agent.prepareSync?.();
       syncs.last = await (freshness === null ? syncOnce(home, wanted) : freshness.sync(wanted));
       syncs.error = null;
+      if (syncs.last.embedding.state === "complete" && syncs.last.embedded > 0) provider.recovered();
       reader.warm();
       return syncs.last;
     } catch (error) {
@@ -167,6 +168,7 @@ export async function openMemoryEngine(agent: ServedAgent, options: EngineOption
     async status({ deep }) {
       const { memoryStatus } = await import("./status.ts");
       return reader.use(async (index) => {
+        if (deep) provider.recovered();
         const opened = await provider.by(Date.now() + PROVIDER_MS, index);
         return memoryStatus({ agent, index, opened, syncs, deep });
       });

@@ -20,6 +20,20 @@ export function damageOf(path: string): string | null {
   }
 }
 
+/** Stands as the `application_id` in the header of our files ("memq"). */
+export const APPLICATION_ID = 0x6d_65_6d_71;
+
+/** Whether a file carries our mark; one that doesn't may still be ours, since the mark reaches the file with the next checkpoint. */
+export function hasMark(path: string): boolean {
+  const file = openSync(path, "r");
+  try {
+    const id = Buffer.alloc(4);
+    return readSync(file, id, 0, 4, 68) === 4 && id.readUInt32BE(0) === APPLICATION_ID;
+  } finally {
+    closeSync(file);
+  }
+}
+
 /** Whether SQLite says that the file is no database or malformed. */
 export function isDamage(error: unknown): boolean {
   return /^SQLITE_(CORRUPT|NOTADB)/.test((error as { code?: string } | null)?.code ?? "");

@@ -207,6 +207,11 @@ export function touchDocument(index: Index, id: number, file: { mtimeMs: number;
   index.db.query("UPDATE memq_files SET mtime_ms = ?, size = ? WHERE document_id = ?").run(file.mtimeMs, file.size, id);
 }
 
+/** Whether the index holds a document at all. */
+export function hasDocuments(index: Index): boolean {
+  return index.db.query("SELECT 1 FROM documents WHERE active = 1 LIMIT 1").get() !== null;
+}
+
 /** Active documents per collection, with the newest `modified_at` (ISO), ordered by name; each counts once per path. */
 export function documentCounts(index: Index): { collection: string; count: number; updatedAt: string }[] {
   return index.db
