@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { hasToken, isLoopback, refusalOf } from "../../src/gateway/mcp/guards.ts";
 import { answerPost } from "../../src/gateway/mcp/post.ts";
 import { faultIn, type ObjectSchema, withDefaults } from "../../src/gateway/mcp/schema.ts";
