@@ -91,8 +91,9 @@ describe("the stateless revision", () => {
 });
 
 describe("older revisions", () => {
+  const { client } = agent();
+
   test.each(["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"])("%s is agreed on", async (version) => {
-    const { client } = agent();
     const hello = await client.call("initialize", { protocolVersion: version, capabilities: {} });
     expect(hello).toMatchObject({
       protocolVersion: version,
@@ -102,7 +103,6 @@ describe("older revisions", () => {
   });
 
   test("an unknown one is answered with our newest, several messages in one line by one line", async () => {
-    const { client } = agent();
     const { protocolVersion } = await client.call("initialize", { protocolVersion: "2019-01-01", capabilities: {} });
     expect(protocolVersion).toBe("2025-11-25");
     const batch = [
@@ -119,7 +119,6 @@ describe("older revisions", () => {
   });
 
   test("what is no request is refused, and the next one is answered", async () => {
-    const { client } = agent();
     client.raw("{nope\n");
     expect(await client.unasked()).toMatchObject({ id: null, error: { code: -32700 } });
     client.raw('{"jsonrpc":"2.0","id":null,"method":"ping"}\n');

@@ -83,9 +83,6 @@ async function plainSearch(notes: Notes, body: Record<string, unknown>): Promise
   if (searches.length === 0) return { results: [] };
   const document = { kind: "typed" as const, searches: typedParts(searches) };
   const { rows, degraded, warning } = await notes.ask({ how: "deep", document, limit: Math.floor(limit), ...rest });
-  const results = rows.map((row) => {
-    const [collection = "", ...path] = row.file.split("/");
-    return Object.assign(row, { file: documentUri({ collection, path: path.join("/") }) });
-  });
+  const results = rows.map((row) => Object.assign(row, { file: documentUri(row) }));
   return { results, ...(degraded.length === 0 ? {} : { degraded }), ...(warning === "" ? {} : { warning }) };
 }
