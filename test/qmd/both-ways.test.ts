@@ -54,6 +54,21 @@ describe("an index that qmd made", () => {
   });
 });
 
+test("a document that qmd indexed again since is shown as it is", async () => {
+  const home = await qmdHome({ "n/a.md": `${"old line\n".repeat(30)}needle stood here\n` });
+  const text = "short\nneedle stands there\n";
+  home.write({ "n/a.md": text });
+  const hash = new Bun.CryptoHasher("sha256").update(text).digest("hex");
+  const db = new Database(home.indexPath);
+  db.query("INSERT INTO content VALUES (?, ?, ?)").run(hash, text, new Date().toISOString());
+  db.query("UPDATE documents SET hash = ?").run(hash);
+  db.close();
+  expect(await home.json("search", "needle", "--json")).toMatchObject([
+    { docid: `#${hash.slice(0, 6)}`, line: 2, snippet: "@@ -1,3 @@ (0 before, 0 after)\nshort\nneedle stands there\n" },
+  ]);
+  home.remove();
+});
+
 // Path of qmd 2.8.3, which is too large to install for every run.
 const qmd = process.env["TEST_QMD"] ?? "";
 
