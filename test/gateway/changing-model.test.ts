@@ -1,6 +1,6 @@
 // What a gateway sees while an agent's embedding model changes: the old answers go on until the new vectors are complete.
 import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { standIn, type StandIn } from "../embed/servers/stand-in.ts";
 import { openAiWire } from "../embed/servers/wires.ts";
@@ -176,4 +176,30 @@ describe("a service that fails", () => {
     expect(status.custom.providerOrigin).toContain("named by agents.defaults.memorySearch");
     expect(await search(client)).toMatchObject({ mode: "hybrid" });
   });
+});
+
+test("the home's own environment holds for syncs, and the debug variable prints requests but no key", async () => {
+  const variables = { TEST_EMBED_KEY: "secret-key-0123456789", OPENCLAW_DEBUG_MEMORY_EMBEDDINGS: "1" };
+  mkdirSync(home.stateDir);
+  writeFileSync(
+    join(home.stateDir, ".env"),
+    Object.entries(variables)
+      .map(([name, value]) => `${name}=${value}\n`)
+      .join(""),
+  );
+  const settings = {
+    ...memorySearch(first, "one"),
+    remote: { baseUrl: `${first.origin}/v1`, apiKey: "${TEST_EMBED_KEY}" },
+  };
+  const client = await open(settings);
+  await client.call("memory.index");
+  first.misbehave = { failFirst: { times: 1, status: 401, body: `the key ${variables.TEST_EMBED_KEY} is bad` } };
+  await search(client);
+  clients.pop();
+  const { stderr } = await client.end();
+  const lines = stderr.split("\n").filter((line) => line.startsWith("memory embeddings:"));
+  expect(lines[0]).toMatch(/^memory embeddings: openai-compatible POST http:\S+\/v1\/embeddings \d+ B: 200 in \d+ ms$/);
+  expect(lines.at(-1)).toContain(": 401 in");
+  expect(first.asked[0]?.headers["authorization"]).toBe(`Bearer ${variables.TEST_EMBED_KEY}`);
+  expect(stderr).not.toContain("secret-key");
 });
