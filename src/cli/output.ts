@@ -29,7 +29,17 @@ export function showProgress(line: string): void {
 }
 
 function isTerminal(descriptor: 1 | 2): boolean {
-  return process.getBuiltinModule("node:tty").isatty(descriptor);
+  // What is no device is no terminal; `node:tty` brings streams and sockets along.
+  if (!isDevice(descriptor)) return false;
+  return (require("node:tty") as typeof import("node:tty")).isatty(descriptor);
+}
+
+function isDevice(descriptor: 1 | 2): boolean {
+  try {
+    return fileSystem().fstatSync(descriptor).isCharacterDevice();
+  } catch {
+    return false;
+  }
 }
 
 /** Whether a person sees stdout. */
@@ -71,11 +81,16 @@ export function openMessageStream(onGone: () => void): MessageStream {
   };
 }
 
+/** By `require`, which takes half as long as `getBuiltinModule`. */
+function fileSystem(): typeof import("node:fs") {
+  return require("node:fs") as typeof import("node:fs");
+}
+
 function writeWhole(descriptor: 1 | 2, text: string): void {
   const bytes = Buffer.from(text);
   for (let written = 0; written < bytes.length;) {
     try {
-      written += process.getBuiltinModule("node:fs").writeSync(descriptor, bytes, written);
+      written += fileSystem().writeSync(descriptor, bytes, written);
     } catch (error) {
       const code = (error as NodeJS.ErrnoException).code;
       // A pipe that someone set to non-blocking and that is full: wait for its reader.

@@ -147,6 +147,19 @@ const OTHER_COMMANDS: Command[] = [
   },
   {
     surface: "memq",
+    path: ["setup"],
+    summary: "Connect a gateway or an MCP client to memq",
+    arguments: "[CLIENT]",
+    details:
+      "Clients are openclaw, claude-code, cursor and codex. Prints what would change in the client's configuration; --write " +
+      "changes it and keeps a copy of the file beside it; --check starts memq as the configuration says and shakes hands. " +
+      "--config names another configuration file of the client, such as a project's .mcp.json; --agent, --workspace " +
+      "(repeat for several) and --state-dir say which memory the client gets.",
+    options: ["write", "check", ...HOME_OPTIONS, "json"],
+    load: () => import("./commands/setup.ts"),
+  },
+  {
+    surface: "memq",
     path: ["completions"],
     summary: "Print a completion script for a shell",
     arguments: "bash|zsh|fish",

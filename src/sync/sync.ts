@@ -1,5 +1,6 @@
 import type { EmbeddingProvider } from "../embed/types.ts";
 import type { Home } from "../home/types.ts";
+import { isDamage, reportDamage } from "../store/damage.ts";
 import { documentCounts, documentsOf, removeDocuments } from "../store/documents.ts";
 import { withWriterLock } from "../store/lock.ts";
 import { checkpoint, mergeTokens } from "../store/maintenance.ts";
@@ -52,13 +53,22 @@ export async function syncIndex(home: Home, options: SyncOptions = {}): Promise<
   }
 }
 
-/** `syncIndex` for a caller that holds the writer lock. */
+/** `syncIndex` for a caller that holds the writer lock. Damage that shows on the way makes it begin again with a new index. */
 export async function syncLockedIndex(home: Home, options: SyncOptions): Promise<SyncReport> {
-  const index = openIndex(home.indexPath, { mode: "write" });
+  const sync = async (): Promise<SyncReport> => {
+    const index = openIndex(home.indexPath, { mode: "write" });
+    try {
+      return await syncOpenIndex(index, home, options);
+    } finally {
+      index.close();
+    }
+  };
   try {
-    return await syncOpenIndex(index, home, options);
-  } finally {
-    index.close();
+    return await sync();
+  } catch (error) {
+    if (!isDamage(error)) throw error;
+    reportDamage(home.indexPath);
+    return sync();
   }
 }
 
