@@ -1,4 +1,4 @@
-// Measures the compiled executable: bun scripts/bench.ts [--only start,responsive,qmd-home,…] [--notes N] [--qmd PATH] [--rounds N] [--json FILE]
+// Measures the compiled executable: bun scripts/bench.ts [--only start,qmd-home,responsive,warm] [--notes N] [--qmd PATH] [--rounds N] [--json FILE]
 // Every figure with a goal stands beside what it is measured against in the same run; a missed goal is printed as missed.
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -8,6 +8,7 @@ import { benchQmdHome } from "./bench/qmd-home.ts";
 import { benchResponsive } from "./bench/responsive.ts";
 import { benchStart } from "./bench/start.ts";
 import { type Figure, figureLine } from "./bench/timing.ts";
+import { benchWarm } from "./bench/warm.ts";
 
 const { values } = parseArgs({
   options: {
@@ -34,6 +35,7 @@ const parts: Record<string, (folder: string) => Promise<Figure[]>> = {
       ...(values.qmd === undefined ? {} : { qmd: resolve(values.qmd) }),
     }),
   responsive: (folder) => benchResponsive(memq, folder),
+  warm: (folder) => benchWarm(memq, folder, Number(values.notes)),
 };
 const wanted = values.only?.split(",") ?? Object.keys(parts);
 const unknown = wanted.find((name) => !(name in parts));
