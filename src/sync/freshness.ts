@@ -1,4 +1,4 @@
-import { messageOf } from "../errors.ts";
+import { asMemqError, messageOf } from "../errors.ts";
 import type { Home, MemorySettings } from "../home/types.ts";
 import { type StartOptions, startSync } from "./client.ts";
 import { syncCancelled, type SyncReport } from "./report.ts";
@@ -64,7 +64,7 @@ export function keepFresh(home: Home, options: FreshnessOptions): Freshness {
         onReport?.(report);
         if (report.embedding.state === "pending" && home.embedding.batch.wait) fetchLater(collections);
       } catch (error) {
-        if (!signal.aborted) onWarning(`A sync in the background failed: ${messageOf(error)}`);
+        if (!signal.aborted) onWarning(`A sync in the background failed: ${asMemqError(error).message}`);
       }
       watcher?.refresh();
     }
@@ -129,7 +129,8 @@ export function keepFresh(home: Home, options: FreshnessOptions): Freshness {
       const pause = Math.max(watcher?.active ? WATCHED_PAUSE_MS : LEAST_PAUSE_MS, last.ms * PAUSE_FACTOR);
       if (settings.onSearch && Date.now() >= last.at + pause) syncSoon(notes);
     },
-    outdated: () => syncSoon(notes),
+    // Which of them is older than its files is not known here, and a transcript that is gone is told by nothing else.
+    outdated: () => syncSoon(everything()),
     transcriptChanged: (path) => void transcriptChanged(path),
     close() {
       closed.abort();

@@ -1,6 +1,8 @@
 import { join } from "node:path";
+import { usageError } from "../../errors.ts";
 import type { DaemonFiles } from "../../gateway/mcp/daemon.ts";
 import type { McpSurface } from "../../gateway/mcp/surface.ts";
+import type { QmdPlaces } from "../../home/qmd-home.ts";
 import type { Invocation } from "../parse.ts";
 import { flag } from "../parse.ts";
 import { qmdHomeOf } from "../qmd/home.ts";
@@ -34,13 +36,30 @@ export async function daemonPlace(
     return { files: { pidFile: `${base}.mcp.pid`, logFile: `${base}.mcp.log` }, env: {} };
   }
   const { places } = await qmdHomeOf(invocation);
-  const base = join(places.cacheDir, places.indexName === "index" ? "mcp" : `mcp-${places.indexName}`);
-  return {
-    files: { pidFile: `${base}.pid`, logFile: `${base}.log` },
-    env: { INDEX_PATH: places.indexPath },
-  };
+  return { files: notesDaemonFiles(places), env: { INDEX_PATH: places.indexPath } };
 }
 
-function namesAgent({ options }: Invocation): boolean {
-  return ["agent", "workspace", "state-dir", "config"].some((name) => options.has(name));
+/** Where qmd, too, keeps what it knows of the server of an index. */
+export function notesDaemonFiles({ cacheDir, indexName }: Pick<QmdPlaces, "cacheDir" | "indexName">): DaemonFiles {
+  const base = join(cacheDir, indexName === "index" ? "mcp" : `mcp-${indexName}`);
+  return { pidFile: `${base}.pid`, logFile: `${base}.log` };
+}
+
+/** Throws a usage error where options of both kinds of home are mixed, or a word follows that means nothing. */
+function namesAgent({ options, words, program }: Invocation): boolean {
+  const [word] = words;
+  if (word !== undefined) throw usageError(`unknown command 'mcp ${word}'`, `Run '${program} mcp --help' for usage.`);
+  const given = (names: string[]): string | undefined => names.find((name) => options.has(name));
+  const agent = given(["agent", "workspace", "state-dir", "config"]);
+  const notes = given(["index", "collection"]);
+  if (agent !== undefined && notes !== undefined) {
+    throw usageError(
+      `--${agent} means the memory of an agent, --${notes} the notes of a qmd home`,
+      "Give one of them.",
+    );
+  }
+  if (agent === undefined && options.has("allow-write")) {
+    throw usageError("--allow-write is for the memory of an agent", "Name one with --agent or --workspace.");
+  }
+  return agent !== undefined;
 }
