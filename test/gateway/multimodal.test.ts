@@ -8,6 +8,8 @@ import { type Client, makeHome, startRpc } from "./client.ts";
 /** Directions of meaning that the stand-in knows: words and the bytes of the files share them. */
 const TOPICS = [/sunset|\bevening\b/i, /siren|\balarm\b/i, /invoice|\bbill\b/i];
 
+const byName = (a = "", b = ""): number => a.localeCompare(b);
+
 type Part = { text?: string; inlineData?: { mimeType: string; data: string } };
 
 function vectorOf(parts: Part[]): number[] {
@@ -83,10 +85,9 @@ test("a picture and a sound are found by what they show and sound like", async (
   expect((await best("a lovely evening")).snippet).toContain("Image file: ../assets/IMG_1.png");
   expect(await best("was there an alarm")).toMatchObject({ path: "../assets/rec.wav" });
   const media = embedded.filter((parts) => parts.some(({ inlineData }) => inlineData !== undefined));
-  expect(media.map((parts) => parts.find(({ inlineData }) => inlineData)?.inlineData?.mimeType).sort()).toEqual([
-    "audio/wav",
-    "image/png",
-  ]);
+  expect(
+    media.map((parts) => parts.find(({ inlineData }) => inlineData)?.inlineData?.mimeType).toSorted(byName),
+  ).toEqual(["audio/wav", "image/png"]);
 });
 
 test("what is too large or no picture is left out, and no binary file is handed out", async () => {
@@ -105,8 +106,8 @@ test("multimodal memory without Gemini is refused, and a fallback left out, in w
   await openai.end();
   const fallback = startRpc();
   await fallback.call("initialize", { ...home, watch: false, config: configuration({ fallback: "openai" }) });
-  const { scan } = await fallback.call("memory.status", { deep: true });
-  expect(JSON.stringify(scan.issues)).toContain("does not support fallback");
+  const status = await fallback.call("memory.status");
+  expect(JSON.stringify(status.issues)).toContain("does not support fallback");
   await fallback.end();
 });
 
