@@ -2,14 +2,21 @@
 import { writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
+import { startEmbedder } from "./eval/embedder.ts";
+import { runHybrid, type HybridResult } from "./eval/hybrid.ts";
 import { openLocalModel } from "./eval/model.ts";
 import { failures, readFloors } from "./eval/gate.ts";
 import { type Result, runSet } from "./eval/run.ts";
-import { readSet, setNames } from "./eval/sets.ts";
+import { readSet, sampled, setNames } from "./eval/sets.ts";
 import { STAGES, needsVectors } from "./eval/stages.ts";
 
 const USAGE = `usage: bun scripts/eval.ts [--folder DIR] [--sets a,b] [--stage a,b] [--model FILE.gguf] [--gate FILE] [--json FILE]
+       bun scripts/eval.ts --hybrid [--embedder URL#MODEL] [--notes N] [--folder DIR] [--sets a,b] [--json FILE]
 Measures retrieval on sets of notes and questions (docs.jsonl, queries.jsonl), whole notes as the unit.
+--hybrid compares the legs and their fusions with a sentence encoder (an OpenAI-compatible server, by default one that is started
+and whose packages go to .cache/use), all words given and 60 % of the content words withheld from the keyword leg.
+--notes takes at most N notes of a set: those that answer a question and a fixed sample of the others.
+The recorded floors of the large sets are in scripts/eval/floors.json.
 stages: ${Object.keys(STAGES).join(", ")}`;
 
 const { values } = parseArgs({
@@ -18,6 +25,9 @@ const { values } = parseArgs({
     sets: { type: "string" },
     stage: { type: "string", default: "keyword" },
     model: { type: "string" },
+    hybrid: { type: "boolean", default: false },
+    embedder: { type: "string" },
+    notes: { type: "string" },
     gate: { type: "string" },
     json: { type: "string" },
     help: { type: "boolean", default: false },
@@ -51,6 +61,32 @@ function row({ set, stage, questions, measures, halves, indexSeconds, search, le
   ].join("\t");
 }
 
+function hybridRow(result: HybridResult): string {
+  const signed = (value: number): string => `${value < 0 ? "" : "+"}${value.toFixed(4)}`;
+  const [gain, ...halves] = result.gain ?? [];
+  const against = gain === undefined ? [] : [signed(gain), halves.map(signed).join("/")];
+  const { set, notes, questions, withheld, way, ndcg10 } = result;
+  return [set, notes, questions, `${100 * withheld} %`, way, ndcg10.toFixed(4), ...against].join("\t");
+}
+
+async function measureHybrid(sets: string[]): Promise<HybridResult[]> {
+  const embedder = await startEmbedder(values.embedder);
+  const results: HybridResult[] = [];
+  console.log("set\tnotes\tn\twithheld\tway\tnDCG@10\tagainst the better leg\t(chosen/confirmed half)");
+  try {
+    for (const name of sets) {
+      const set = sampled(readSet(values.folder, name), Number(values.notes ?? Infinity));
+      for (const result of await runHybrid(set, embedder.config)) {
+        results.push(result);
+        console.log(hybridRow(result));
+      }
+    }
+  } finally {
+    await embedder.end();
+  }
+  return results;
+}
+
 async function main(): Promise<number> {
   if (values.help) {
     console.log(USAGE);
@@ -64,6 +100,11 @@ async function main(): Promise<number> {
   if (unknown.length > 0 || missing.length > 0 || sets.length === 0) {
     console.error(`${[...unknown, ...missing].join(", ") || values.folder}: no such stage or set\n${USAGE}`);
     return 2;
+  }
+  if (values.hybrid || values.embedder !== undefined) {
+    const results = await measureHybrid(sets);
+    if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify(results, null, 2)}\n`);
+    return 0;
   }
   if (stages.some(needsVectors) && values.model === undefined) {
     console.error("hybrid stages need --model FILE.gguf");

@@ -24,6 +24,76 @@ export function usageError(message: string, hint?: string): MemqError {
   return new MemqError("USAGE", message, { ...(hint === undefined ? {} : { hint }), exitCode: 2 });
 }
 
+/** What the system and SQLite refuse, by the beginning of their code: our code, the sentence for a path (or none), and the hint. */
+const REFUSALS: [
+  pattern: RegExp,
+  code: string,
+  sentence: (path: string) => string,
+  hint: string,
+  exitCode?: ExitCode,
+][] = [
+  [
+    /^(ENOSPC|EDQUOT|EFBIG|SQLITE_FULL)/,
+    "DISK_FULL",
+    (path) => `There is no space left to write${path}.`,
+    "Free some space and try again; what was written before stays.",
+  ],
+  [
+    /^(EACCES|EPERM)/,
+    "PERMISSION_DENIED",
+    (path) => `Permission denied${path}.`,
+    "Check who owns it and its permissions, and those of its folder.",
+  ],
+  [
+    /^(EROFS|SQLITE_READONLY)/,
+    "READ_ONLY",
+    (path) => `Writing is not allowed there${path}.`,
+    "Check the permissions of the index file and its folder, or choose another with --state-dir.",
+  ],
+  [
+    /^(ENOTDIR|EEXIST)/,
+    "NO_FOLDER",
+    (path) => `A file stands where a folder is needed${path}.`,
+    "Move it away, or choose another place.",
+  ],
+  [
+    /^(EMFILE|ENFILE)/,
+    "TOO_MANY_FILES",
+    (path) => `The system has no more files to open${path}.`,
+    "Raise the limit with `ulimit -n`, or close other programs.",
+  ],
+  [
+    /^(EIO|SQLITE_IOERR)/,
+    "DISK_ERROR",
+    (path) => `The disk could not be read or written${path}.`,
+    "Check the disk, its free space and `ulimit -f`.",
+  ],
+  [
+    /^SQLITE_(CORRUPT|NOTADB)/,
+    "INDEX_DAMAGED",
+    () => "The index is damaged.",
+    "The next update sets it aside and rebuilds it from your notes.",
+  ],
+  [
+    /^SQLITE_(BUSY|LOCKED)/,
+    "INDEX_BUSY",
+    () => "The index is in use by another process.",
+    "Try again; QMD_SQLITE_BUSY_TIMEOUT sets how many milliseconds to wait.",
+    75,
+  ],
+];
+
+/** Any thrown value as the one error type; `INTERNAL` when it is neither ours nor a refusal of the system or of SQLite. */
+export function asMemqError(error: unknown): MemqError {
+  if (error instanceof MemqError) return error;
+  const { code: systemCode, path } = (error ?? {}) as { code?: unknown; path?: unknown };
+  const refusal = REFUSALS.find(([pattern]) => typeof systemCode === "string" && pattern.test(systemCode));
+  if (refusal === undefined) return new MemqError("INTERNAL", messageOf(error), { cause: error });
+  const [, code, sentence, hint, exitCode = 1] = refusal;
+  const where = typeof path === "string" ? `: ${path} (${String(systemCode)})` : ` (${String(systemCode)})`;
+  return new MemqError(code, sentence(where), { hint, exitCode, cause: error });
+}
+
 /** The sentence of any thrown value, without a stack. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);

@@ -26,7 +26,19 @@ export function embeddedModule(root: string, target: Target, versions: NativeVer
       ? `${name}: null`
       : `${name}: { path: ${name}Path, hash: ${JSON.stringify(archive.hash)}, files: ${JSON.stringify(archive.files)} }`,
   );
+  fields.push(`build: ${JSON.stringify(sourceHash(root))}`);
   return `${imports.join("\n")}\nexport const embedded = { ${fields.join(", ")} };\n`;
+}
+
+/** Hex digits that stand for the program's source and the versions of its packages. */
+function sourceHash(root: string): string {
+  const hasher = new Bun.CryptoHasher("sha256").update(readFileSync(join(root, "package-lock.json")));
+  const names = readdirSync(join(root, "src"), { recursive: true, encoding: "utf8" }).sort();
+  for (const name of names) {
+    const path = join(root, "src", name);
+    if (statSync(path).isFile()) hasher.update(`\0${name}\0`).update(readFileSync(path));
+  }
+  return hasher.digest("hex").slice(0, 16);
 }
 
 function fileNames(folder: string): string[] {

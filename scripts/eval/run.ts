@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { EmbeddingProvider } from "../../src/embed/types.ts";
 import { resolveAgentHome } from "../../src/home/agent-home.ts";
+import type { JsonObject } from "../../src/home/json.ts";
 import type { Home } from "../../src/home/types.ts";
 import { keywordLeg } from "../../src/search/keyword.ts";
 import { parseQuery } from "../../src/search/query.ts";
@@ -79,7 +80,8 @@ function times(all: number[]): { p50: number; p95: number } {
   return { p50: percentile(all, 0.5), p95: percentile(all, 0.95) };
 }
 
-async function homeOf(group: EvalGroup, folder: string): Promise<Home> {
+/** Writes a group's notes into a new workspace below `folder`, the memory of an agent with this configuration. */
+export async function homeOf(group: EvalGroup, folder: string, config: JsonObject = {}): Promise<Home> {
   const workspace = join(folder, "workspace");
   for (const note of group.notes) {
     const file = join(workspace, note.path);
@@ -89,7 +91,7 @@ async function homeOf(group: EvalGroup, folder: string): Promise<Home> {
   const resolved = await resolveAgentHome({
     workspace,
     stateDir: join(folder, "state"),
-    config: {},
+    config,
     env: { HOME: folder },
     cwd: folder,
     withKeys: false,
@@ -98,7 +100,7 @@ async function homeOf(group: EvalGroup, folder: string): Promise<Home> {
 }
 
 /** The day after the newest dated note: a memory is asked while it is in use. */
-function clockOf(group: EvalGroup): number {
+export function clockOf(group: EvalGroup): number {
   const days = group.notes.map((note) => dayInName(note.path)).filter((day) => day !== null);
   const newest = days.sort().at(-1);
   return newest === undefined ? Date.now() : Date.parse(newest) + 86_400_000;

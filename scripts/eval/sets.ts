@@ -33,6 +33,18 @@ export function readSet(folder: string, name: string): EvalSet {
   return { name, groups: [...groups.values()] };
 }
 
+/** The set with at most `limit` notes a group: all that answer a question, then others, chosen by the hash of their path. */
+export function sampled(set: EvalSet, limit: number): EvalSet {
+  const groups = set.groups.map((group) => {
+    if (group.notes.length <= limit) return group;
+    const wanted = new Set(group.questions.flatMap(({ relevant }) => relevant));
+    const rank = (note: EvalNote): bigint => (wanted.has(note.path) ? 0n : Bun.hash(note.path));
+    const chosen = group.notes.toSorted((a, b) => (rank(a) < rank(b) ? -1 : 1));
+    return { ...group, notes: chosen.slice(0, Math.max(limit, wanted.size)) };
+  });
+  return { ...set, groups };
+}
+
 function notesOf(notes: EvalNote[], group: string): EvalNote[] {
   return group === "" ? notes : notes.filter((note) => note.path.startsWith(`memory/${group}/`));
 }

@@ -70,6 +70,8 @@ export const MEMQ_OPTIONS = {
     choices: ["rw", "ro", "none"],
     description: "What the session may do in the workspace",
   },
+  write: { description: "Change the files, not only say how" },
+  check: { description: "Start memq as the client's configuration says, and say what answered" },
   done: { description: "Record that the flush of this cycle has run" },
   "allow-write": { description: "Let clients append to the memory" },
   "token-file": {

@@ -1,4 +1,3 @@
-import { parseArgs } from "node:util";
 import { MemqError, usageError } from "../errors.ts";
 import { nearestName } from "../home/nearest.ts";
 import type { Option, OptionName } from "./options.ts";
@@ -108,30 +107,51 @@ export function commandName(command: Command): string {
   return command.path.join(" ");
 }
 
+/** The tokens of `util.parseArgs`, which takes longer to load than a whole search to run. */
 function readTokens(argv: readonly string[], table: Readonly<Record<string, Option>>): Token[] {
-  const config: Record<string, { type: "string" | "boolean"; short?: string; multiple: true }> = {};
-  for (const [name, { short, value }] of Object.entries(table)) {
-    config[name] = {
-      type: value === undefined ? "boolean" : "string",
-      multiple: true,
-      ...(short === undefined ? {} : { short }),
-    };
-  }
   const end = argv.indexOf("--");
-  const args = argv.map((word, at) => {
-    const isOption = at === end || (looksLikeOption(word, table) && (end < 0 || at < end));
-    return isOption ? word : SET_ASIDE + word;
-  });
-  const { tokens } = parseArgs({ args, options: config, allowPositionals: true, strict: false, tokens: true });
-  const read: Token[] = [];
-  for (const token of tokens) {
-    if (token.kind === "positional")
-      read.push({ word: restore(token.value), option: null, value: undefined, index: token.index });
-    if (token.kind !== "option") continue;
-    const given = token.value === undefined ? undefined : restore(token.value);
-    read.push({ word: token.rawName, option: token.name, value: given, index: token.index });
+  const tokens: Token[] = [];
+  for (let index = 0; index < argv.length; index++) {
+    const word = argv[index] ?? "";
+    const isOption = looksLikeOption(word, table) && (end < 0 || index < end);
+    if (!isOption) {
+      if (index !== end) tokens.push({ word, option: null, value: undefined, index });
+      continue;
+    }
+    const found = word.startsWith("--") ? [longOption(word)] : shortOptions(word, table);
+    for (const { word, option, value } of found) {
+      const takesNext = value === undefined && Object.hasOwn(table, option) && table[option]?.value !== undefined;
+      tokens.push({ word, option, value: takesNext ? argv[index + 1] : value, index });
+      if (takesNext) index++;
+    }
   }
-  return read;
+  return tokens;
+}
+
+type FoundOption = { word: string; option: string; value: string | undefined };
+
+/** `--name` or `--name=value`. */
+function longOption(word: string): FoundOption {
+  const equals = word.indexOf("=");
+  const name = equals < 0 ? word : word.slice(0, equals);
+  return { word: name, option: name.slice(2), value: equals < 0 ? undefined : word.slice(equals + 1) };
+}
+
+/** Letters behind one dash: each is an option, and what follows the first that takes a value is that value. */
+function shortOptions(word: string, table: Readonly<Record<string, Option>>): FoundOption[] {
+  const found: FoundOption[] = [];
+  for (let at = 1; at < word.length; at++) {
+    const letter = word.charAt(at);
+    const known = Object.entries(table).find(([, { short }]) => short === letter);
+    const option = known?.[0] ?? letter;
+    if (known?.[1].value === undefined) found.push({ word: `-${letter}`, option, value: undefined });
+    else {
+      const rest = word.slice(at + 1);
+      found.push({ word: `-${letter}`, option, value: rest === "" ? undefined : rest });
+      break;
+    }
+  }
+  return found;
 }
 
 /** Letters behind one dash count only when all of them are options: `-alpha` holds an h and asks for no help. */
@@ -145,13 +165,6 @@ function asksFor(name: "help" | "version", tokens: readonly Token[]): boolean {
 
 function wordsOf(tokens: readonly Token[]): string[] {
   return tokens.filter(({ option }) => option === null).map(({ word }) => word);
-}
-
-/** Put before words that `parseArgs` must not look at; it can't occur in argv. */
-const SET_ASIDE = "\0";
-
-function restore(word: string): string {
-  return word.startsWith(SET_ASIDE) ? word.slice(1) : word;
 }
 
 function looksLikeOption(word: string, table: Readonly<Record<string, Option>>): boolean {

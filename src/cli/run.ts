@@ -1,4 +1,4 @@
-import { MemqError, messageOf } from "../errors.ts";
+import { asMemqError } from "../errors.ts";
 import { versionLine } from "../version.ts";
 import { notice, writeOut } from "./output.ts";
 import type { Program } from "./parse.ts";
@@ -18,28 +18,29 @@ export async function runCommandLine(argv: readonly string[], program: Program):
       writeOut(helpText(request.words, program));
       return request.asked ? 0 : 1;
     }
-    const { command } = request.invocation;
-    const loaded = await command.load();
-    return (await loaded.run(request.invocation)) ?? 0;
+    const [{ runCommand }, { cittyCommand }] = await Promise.all([import("citty"), import("./citty.ts")]);
+    const { result } = await runCommand(cittyCommand(request.invocation), { rawArgs: [] });
+    return typeof result === "number" ? result : 0;
   } catch (error) {
     printError(error);
-    return exitCodeOf(error);
+    if (asMemqError(error).code === "INDEX_DAMAGED") {
+      const { reportDamageMet } = await import("../store/damage.ts");
+      reportDamageMet(error);
+    }
+    return asMemqError(error).exitCode;
   }
 }
 
 /** What nobody caught ends the program like any other failure, without a stack. */
 function fail(error: unknown): never {
   printError(error);
-  process.exit(exitCodeOf(error));
-}
-
-function exitCodeOf(error: unknown): number {
-  return error instanceof MemqError ? error.exitCode : 1;
+  process.exit(asMemqError(error).exitCode);
 }
 
 /** The sentence, and below it the hint; never a stack, unless MEMQ_DEBUG asks for it. */
 function printError(error: unknown): void {
-  notice(messageOf(error));
-  if (error instanceof MemqError && error.hint !== undefined) notice(error.hint);
+  const { message, hint } = asMemqError(error);
+  notice(message);
+  if (hint !== undefined) notice(hint);
   if (process.env["MEMQ_DEBUG"] && error instanceof Error && error.stack !== undefined) notice(error.stack);
 }

@@ -27,12 +27,42 @@ const SEARCH_OPTIONS = [
 const READING_COMMANDS: Command[] = [
   {
     surface: "qmd",
+    path: ["query"],
+    aliases: ["deep-search"],
+    summary: "Search by keywords and by meaning, with all that the models here can do",
+    arguments: "QUERY",
+    details:
+      "QUERY is plain words, or lines that begin with lex:, vec: or hyde:, and one that begins with intent:. " +
+      "What is not done by the deadline is left out, and that is said.",
+    options: [
+      ...SEARCH_OPTIONS,
+      "no-rerank",
+      "candidate-limit",
+      "explain",
+      "fusion",
+      "deadline",
+      "chunk-strategy",
+      "no-gpu",
+    ],
+    load: () => import("./commands/qmd-query.ts"),
+  },
+  {
+    surface: "qmd",
     path: ["search"],
     summary: "Search by keywords",
     arguments: "QUERY",
     details: 'Words are alternatives; "a phrase" must be there, -word must not.',
     options: [...SEARCH_OPTIONS],
     load: () => import("./commands/qmd-search.ts"),
+  },
+  {
+    surface: "qmd",
+    path: ["vsearch"],
+    aliases: ["vector-search"],
+    summary: "Search by meaning",
+    arguments: "QUERY",
+    options: [...SEARCH_OPTIONS, "deadline", "no-gpu"],
+    load: () => import("./commands/qmd-vsearch.ts"),
   },
   {
     surface: "qmd",

@@ -135,8 +135,28 @@ const OTHER_COMMANDS: Command[] = [
     summary: "Serve MCP clients: over stdin and stdout, or HTTP with --http",
     details:
       "Offers the notes of a qmd home, or, with --agent, --workspace, --state-dir or --config, the memory of an agent.",
-    options: [...HOME_OPTIONS, "allow-write", "index", "collection"],
+    options: [...HOME_OPTIONS, "allow-write", "index", "collection", "http", "daemon", "port", "host", "token-file"],
     load: () => import("./commands/mcp.ts"),
+  },
+  {
+    surface: "both",
+    path: ["mcp", "stop"],
+    summary: "End the HTTP server in the background",
+    options: [...HOME_OPTIONS, "index"],
+    load: () => import("./commands/mcp-stop.ts"),
+  },
+  {
+    surface: "memq",
+    path: ["setup"],
+    summary: "Connect a gateway or an MCP client to memq",
+    arguments: "[CLIENT]",
+    details:
+      "Clients are openclaw, claude-code, cursor and codex. Prints what would change in the client's configuration; --write " +
+      "changes it and keeps a copy of the file beside it; --check starts memq as the configuration says and shakes hands. " +
+      "--config names another configuration file of the client, such as a project's .mcp.json; --agent, --workspace " +
+      "(repeat for several) and --state-dir say which memory the client gets.",
+    options: ["write", "check", ...HOME_OPTIONS, "json"],
+    load: () => import("./commands/setup.ts"),
   },
   {
     surface: "memq",

@@ -34,9 +34,9 @@ export const bearer = (key: string): Record<string, string> => ({ Authorization:
 export function credentialsOf(settings: EmbeddingSettings, names: readonly string[]): ProviderCredentials {
   const merged: ProviderCredentials = {};
   for (const name of names) {
-    const { apiKey, baseUrl, headers, api, problem } = settings.credentials[name] ?? {};
+    const { apiKey, keyOrigin, otherKeys, baseUrl, headers, api, problem } = settings.credentials[name] ?? {};
     merged.problem ??= problem;
-    merged.apiKey ??= apiKey || undefined;
+    if (merged.apiKey === undefined && apiKey) Object.assign(merged, { apiKey, keyOrigin, otherKeys });
     merged.baseUrl ??= baseUrl || undefined;
     merged.headers ??= headers;
     merged.api ??= api;

@@ -1,5 +1,6 @@
 import type { Clock } from "./clock.ts";
-import { EmbedError, shortBody, type EmbedErrorKind } from "./errors.ts";
+import { messageOf } from "../errors.ts";
+import { EmbedError, redacted, shortBody, type EmbedErrorKind } from "./errors.ts";
 import { guardedFetch, transportError, type HttpContext } from "./http.ts";
 
 /** One JSON request of one provider. */
@@ -34,18 +35,18 @@ export async function requestJson(exchange: Exchange, context: ExchangeContext):
 
 /** The body of a successful answer. Throws as `requestJson` does. */
 export async function requestText(exchange: Exchange, context: ExchangeContext): Promise<string> {
-  const { body, secrets, signal } = exchange;
+  const { secrets, signal } = exchange;
+  const method = exchange.method ?? (exchange.body === undefined ? "GET" : "POST");
+  const body = sentBody(exchange);
+  const tell = debugLog(method, body?.length ?? 0, exchange, context);
   const response = await guardedFetch(
-    {
-      method: exchange.method ?? (body === undefined ? "GET" : "POST"),
-      url: exchange.url,
-      headers: exchange.headers,
-      signal,
-      secrets,
-      body: typeof body !== "object" || body instanceof Uint8Array ? body : JSON.stringify(body),
-    },
+    { method, url: exchange.url, headers: exchange.headers, signal, secrets, body },
     context.http,
-  );
+  ).catch((error: unknown) => {
+    tell(messageOf(error));
+    throw error;
+  });
+  tell(String(response.status));
   try {
     if (response.ok) return await response.text();
     throw answerError(exchange, response, await beginning(response), context.clock);
@@ -53,6 +54,29 @@ export async function requestText(exchange: Exchange, context: ExchangeContext):
     if (error instanceof EmbedError || signal.aborted) throw error;
     throw transportError(error, new URL(exchange.url), secrets);
   }
+}
+
+function sentBody({ body }: Exchange): string | Uint8Array<ArrayBuffer> | undefined {
+  return typeof body !== "object" || body instanceof Uint8Array ? body : JSON.stringify(body);
+}
+
+/**
+ * With `OPENCLAW_DEBUG_MEMORY_EMBEDDINGS=1`, says on stderr what became of a request: where it went, its size and how long it took.
+ * Headers, queries of addresses and texts are never among it.
+ */
+function debugLog(
+  method: string,
+  size: number,
+  { url, secrets, provider }: Exchange,
+  { http, clock }: ExchangeContext,
+): (outcome: string) => void {
+  if (!/^(1|true|yes|on)$/i.test(http.env["OPENCLAW_DEBUG_MEMORY_EMBEDDINGS"] ?? "")) return () => {};
+  const started = clock.now();
+  const { origin, pathname } = new URL(url);
+  return (outcome) => {
+    const line = `memory embeddings: ${provider} ${method} ${origin}${pathname} ${size} B: ${outcome} in ${clock.now() - started} ms`;
+    process.stderr.write(`${redacted(line, secrets)}\n`);
+  };
 }
 
 /** The first kilobytes of an error's body: all that can be of use, however much a server sends. */

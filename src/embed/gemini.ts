@@ -1,7 +1,7 @@
 import type { EmbeddingSettings } from "../home/types.ts";
-import { bareModel, bearer, connectionOf, urlOf, withoutQuery, type Connection } from "./connection.ts";
+import { bareModel, bearer, connectionOf, credentialsOf, urlOf, withoutQuery, type Connection } from "./connection.ts";
 import { EmbedError } from "./errors.ts";
-import { malformed, requestJson } from "./exchange.ts";
+import { malformed, requestJson, type ExchangeContext } from "./exchange.ts";
 import type { Protocol, Purpose } from "./protocol.ts";
 import type { MakeProtocol, ProviderContext } from "./provider-context.ts";
 import type { EmbedInput } from "./types.ts";
@@ -11,6 +11,8 @@ export type GeminiForm = {
   id: string;
   model: string;
   connection: Connection;
+  /** The same with further keys, used in turn when one has reached its limit. */
+  others: Connection[];
   dimensions: number | null;
   /** How the two kinds of text are told apart: by `taskType`, or by words in front of them. */
   taskTypes: boolean;
@@ -23,18 +25,24 @@ const FAILURE = "gemini embeddings failed:";
 function geminiFormOf(settings: EmbeddingSettings, context: ProviderContext): GeminiForm {
   const model = bareModel(settings.model ?? "gemini-embedding-001", ["gemini/", "google/", "models/"]);
   const isSecond = /^gemini-embedding-2(-|$)/.test(model);
+  const needs = {
+    id: context.id,
+    aliases: ["google"],
+    defaultBaseUrl: "https://generativelanguage.googleapis.com/v1beta",
+    keyHeader,
+    tidy: (url: string) => url.replace(/\/openai(\/.*)?$/, ""),
+  };
+  const connection = connectionOf({ ...settings, apiKey: keyByName(settings.apiKey, context) }, needs);
+  const names = [context.id, ...needs.aliases];
+  const credentials = credentialsOf(settings, names);
+  // A key that is named for this destination is the only one that may be used.
+  const further = settings.apiKey ? [] : (credentials.otherKeys ?? []);
   return {
     id: context.id,
     model,
-    connection: connectionOf(
-      { ...settings, apiKey: keyByName(settings.apiKey, context) },
-      {
-        id: context.id,
-        aliases: ["google"],
-        defaultBaseUrl: "https://generativelanguage.googleapis.com/v1beta",
-        keyHeader,
-        tidy: (url) => url.replace(/\/openai(\/.*)?$/, ""),
-      },
+    connection,
+    others: further.map((apiKey) =>
+      connectionOf({ ...settings, credentials: { [context.id]: { ...credentials, apiKey } } }, needs),
     ),
     dimensions: isSecond ? dimensionsOf(model, settings.outputDimensionality) : null,
     taskTypes: model !== "gemini-embedding-2",
@@ -52,6 +60,24 @@ export const makeProtocol: MakeProtocol = (settings, context) => {
 
 function geminiProtocol(form: GeminiForm): Protocol {
   const { id, model, connection, dimensions, media, maxInputBytes, taskTypes } = form;
+  const keys = [connection, ...form.others];
+  const secrets = keys.flatMap((one) => one.secrets);
+  let inUse = 0;
+  /** Sends with the key in use; at its limit with the next, until all have been tried. */
+  const post = async (path: string, body: object, signal: AbortSignal, context: ExchangeContext): Promise<unknown> => {
+    const url = urlOf(connection.baseUrl, path);
+    for (let tried = 1; ; tried++) {
+      const used = inUse;
+      const { headers } = keys[used] ?? connection;
+      try {
+        return await requestJson({ url, headers, body, secrets, signal, provider: id, failure: FAILURE }, context);
+      } catch (error) {
+        if (!(error instanceof EmbedError) || error.status !== 429 || tried >= keys.length) throw error;
+        // Several requests may meet the limit at once: only the first of them moves on.
+        if (used === inUse) inUse = (inUse + 1) % keys.length;
+      }
+    }
+  };
   return {
     id,
     model,
@@ -67,17 +93,15 @@ function geminiProtocol(form: GeminiForm): Protocol {
     slow: false,
     failure: FAILURE,
     async embed(inputs, purpose, signal, context) {
-      const { headers, secrets } = connection;
-      const exchange = { headers, secrets, signal, provider: id, failure: FAILURE };
       if (purpose === "query") {
-        const url = urlOf(connection.baseUrl, `/models/${model}:embedContent`);
         const body = geminiRequest(form, purpose, inputs[0] ?? { text: "" });
-        const reply = (await requestJson({ ...exchange, url, body }, context)) as { embedding?: { values?: unknown } };
+        const reply = (await post(`/models/${model}:embedContent`, body, signal, context)) as {
+          embedding?: { values?: unknown };
+        };
         return [reply.embedding?.values];
       }
-      const url = urlOf(connection.baseUrl, `/models/${model}:batchEmbedContents`);
       const requests = inputs.map((input) => ({ ...geminiRequest(form, purpose, input), model: `models/${model}` }));
-      const reply = await requestJson({ ...exchange, url, body: { requests } }, context);
+      const reply = await post(`/models/${model}:batchEmbedContents`, { requests }, signal, context);
       const { embeddings } = reply as { embeddings?: { values?: unknown }[] };
       if (!Array.isArray(embeddings)) throw malformed({ failure: FAILURE }, "no list `embeddings`");
       return embeddings.map((embedding) => embedding?.values);

@@ -16,9 +16,10 @@ const PLACEHOLDER = /^ollama(-local)?$/i;
 export const makeProtocol: MakeProtocol = (settings, context) => {
   const { id } = context;
   const model = bareModel(settings.model ?? "nomic-embed-text", ["ollama/"]);
-  const connection = connectionOf(withFittingKey(settings, id), {
+  const local = serverOf(context.http.env["OLLAMA_HOST"]);
+  const connection = connectionOf(withFittingKey(settings, id, local), {
     id,
-    defaultBaseUrl: settings.baseUrl && CLOUD.test(settings.baseUrl) ? settings.baseUrl : LOCAL,
+    defaultBaseUrl: settings.baseUrl && CLOUD.test(settings.baseUrl) ? settings.baseUrl : local,
     keyless: true,
     tidy: (url) => url.replace(/\/v1\/?$/, ""),
   });
@@ -53,12 +54,28 @@ export const makeProtocol: MakeProtocol = (settings, context) => {
 };
 
 /**
+ * The server that `OLLAMA_HOST` names, as Ollama's own programs read it: `host`, `:port`, `host:port` or an address. One that only
+ * says where a server listens (0.0.0.0) is on this machine. What makes no sense is passed over.
+ */
+function serverOf(host: string | undefined): string {
+  const text = host?.trim().replace(/^["']|["']$/g, "") ?? "";
+  if (text === "") return LOCAL;
+  const hasScheme = /^https?:\/\//i.test(text);
+  const address = hasScheme ? text : `http://${text.startsWith(":") ? `127.0.0.1${text}` : text}`;
+  if (!URL.canParse(address)) return LOCAL;
+  const url = new URL(address);
+  if (!hasScheme && url.port === "" && !/:80\/?$/.test(text)) url.port = "11434";
+  if (["0.0.0.0", "[::]"].includes(url.hostname)) url.hostname = "127.0.0.1";
+  return url.href.replace(/\/+$/, "");
+}
+
+/**
  * A key found in the environment or in an auth profile is for Ollama's cloud; one that stands beside a base URL in the
  * configuration is for that server.
  */
-function withFittingKey(settings: EmbeddingSettings, id: string): EmbeddingSettings {
+function withFittingKey(settings: EmbeddingSettings, id: string, local: string): EmbeddingSettings {
   const credentials = credentialsOf(settings, [id]);
-  const isCloud = CLOUD.test(settings.baseUrl ?? credentials.baseUrl ?? LOCAL);
+  const isCloud = CLOUD.test(settings.baseUrl ?? credentials.baseUrl ?? local);
   const real = (key: string | undefined): string | undefined => (key && PLACEHOLDER.test(key) ? undefined : key);
   const apiKey = credentials.baseUrl !== undefined || isCloud ? real(credentials.apiKey) : undefined;
   return {

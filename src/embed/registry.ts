@@ -20,6 +20,8 @@ export type OpenOptions = {
   patience?: { query: Patience; document: Patience };
   /** Where submitted batch jobs are kept across restarts. */
   jobStore?: JobStore;
+  /** Whether a call waits for its batch jobs where the settings say so; else it ends in `EMBED_PENDING`. On unless false. */
+  awaitsJobs?: boolean;
 };
 
 export type OpenedProvider = {
@@ -137,7 +139,8 @@ async function openNamed(id: string, settings: EmbeddingSettings, options: OpenO
   }
   const load = PROVIDERS.get(id) ?? PROVIDERS.get(adapterOf(id, settings));
   if (load === undefined) throw unknownProvider(id);
-  const { fetch, env, clock = systemClock } = options;
+  const { fetch, clock = systemClock } = options;
+  const env = options.env ?? { ...process.env, ...settings.env };
   const http = httpContext({ fetch, env });
   const context = { http, clock, kind: options.kind, id };
   const { makeProtocol } = await load();
@@ -153,6 +156,7 @@ async function openNamed(id: string, settings: EmbeddingSettings, options: OpenO
     concurrency: settings.concurrency,
     batch: settings.batch,
     jobStore: options.jobStore,
+    awaitsJobs: options.awaitsJobs,
   });
 }
 

@@ -16,6 +16,8 @@ export type RemoteOptions = {
   batch: EmbeddingSettings["batch"];
   /** Where submitted batch jobs are kept; in memory unless given. */
   jobStore?: JobStore;
+  /** Whether a call waits for its jobs where `batch.wait` says so; else it ends in `EMBED_PENDING`. On unless false. */
+  awaitsJobs?: boolean;
 };
 
 /** A provider that speaks `protocol`; with batch jobs where they are enabled and the service has them. */
@@ -50,7 +52,7 @@ export async function createRemoteProvider(protocol: Protocol, options: RemoteOp
 }
 
 async function jobSender(protocol: Protocol, fingerprint: string, sender: Sender, options: RemoteOptions) {
-  const { batch, context, patience, jobStore } = options;
+  const { batch, context, patience, jobStore, awaitsJobs = true } = options;
   if (!batch.enabled || protocol.jobs === undefined) return null;
   const [{ createJobSender }, { memoryJobStore }] = await Promise.all([
     import("./batch-jobs/run.ts"),
@@ -62,6 +64,7 @@ async function jobSender(protocol: Protocol, fingerprint: string, sender: Sender
     service: await protocol.jobs(),
     store: jobStore ?? memoryJobStore(),
     batch,
+    awaitsJobs,
     inline: sender.documents,
     patience: patience.document,
     context,

@@ -1,4 +1,4 @@
-import { MemqError, messageOf } from "../errors.ts";
+import { asMemqError, messageOf } from "../errors.ts";
 import type { Frame } from "./framing.ts";
 
 /** Error numbers of JSON-RPC 2.0, of LSP (not initialised, cancelled), and ours for everything else that fails. */
@@ -194,9 +194,8 @@ export function errorBody(error: unknown): ErrorBody {
   if (error instanceof RpcError) {
     return { code: error.number, message: error.message, ...(error.data === undefined ? {} : { data: error.data }) };
   }
-  const code = error instanceof MemqError ? error.code : "INTERNAL";
-  const hint = error instanceof MemqError && error.hint !== undefined ? { hint: error.hint } : {};
-  return { code: RPC_ERRORS.failed, message: messageOf(error), data: { code, ...hint } };
+  const { code, message, hint } = asMemqError(error);
+  return { code: RPC_ERRORS.failed, message, data: { code, ...(hint === undefined ? {} : { hint }) } };
 }
 
 function isRequestId(value: unknown): value is RequestId {

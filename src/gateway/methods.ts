@@ -141,7 +141,7 @@ export const METHODS: Readonly<Record<string, Method>> = {
     async ({ agentId, ...request }, session) => {
       const engine = await session.engine(agentId);
       const { recallForMessage } = await import("../memory/recall-message.ts");
-      return recallForMessage(engine.agent, engine.readIndex(), request);
+      return engine.withIndex((index) => recallForMessage(engine.agent, index, request));
     },
   ),
 
@@ -182,7 +182,7 @@ export const METHODS: Readonly<Record<string, Method>> = {
     async ({ agentId, ...request }, session) => {
       const engine = await session.engine(agentId);
       const { checkFlush } = await import("../memory/flush-check.ts");
-      return checkFlush(engine.agent, engine.readIndex(), request);
+      return engine.withIndex((index) => checkFlush(engine.agent, index, request));
     },
   ),
 

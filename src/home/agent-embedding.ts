@@ -115,7 +115,7 @@ async function addKeys(
   issues: string[],
 ): Promise<void> {
   await addRemoteKey(settings, keys, loaded);
-  const auth = await readAuthStore(settings.authStore, issues);
+  const auth = readAuthStore(settings.authStore, issues);
   const named = [settings.provider, settings.fallback].filter((id) => !["auto", "none", "local"].includes(id));
   for (const id of new Set(named)) settings.credentials[id] = await credentialsOf(id, loaded, auth);
   if (settings.provider === "auto") Object.assign(settings.credentials, await firstWithKey(settings, loaded, auth));
@@ -147,7 +147,7 @@ async function addRemoteKey(settings: EmbeddingSettings, keys: KeyReader, loaded
     // Older configurations name the variable itself in place of the key.
     const isName = settings.provider === "gemini" && (key === "GEMINI_API_KEY" || key === "GOOGLE_API_KEY");
     const value = isName && key !== undefined ? envText(loaded.env, key) : key;
-    if (value !== undefined) settings.apiKey = value;
+    if (value !== undefined) Object.assign(settings, { apiKey: value, keyOrigin: keys.origin("remote.apiKey") });
   } catch (error) {
     settings.problem = messageOf(error);
   }

@@ -1,4 +1,4 @@
-import { stat } from "node:fs/promises";
+import { statSync } from "node:fs";
 import { join } from "node:path";
 import { MemqError } from "../errors.ts";
 import { isForeignIndex } from "../store/foreign.ts";
@@ -53,7 +53,7 @@ export async function resolveAgentHome(request: AgentHomeRequest): Promise<Agent
   const configured = configuredWorkspace(agentId, loaded, request.cwd);
   const workspace =
     request.workspace === undefined ? configured : absolutePath(request.workspace, request.cwd, request.env);
-  await requireFolder(workspace, agentId, request.workspace !== undefined);
+  requireFolder(workspace, agentId, request.workspace !== undefined);
 
   const { stateDir } = loaded;
   const place = { agentId, stateDir, workspace, configPath: loaded.path, config: loaded.data, env: loaded.env };
@@ -73,12 +73,21 @@ export async function resolveAgentHome(request: AgentHomeRequest): Promise<Agent
       agentIndexPath({ ...place, storePath: keys.optionalText("store.path"), configuredWorkspace: configured }),
     ),
     collections: collectionsOf(keys, memory, workspace, loaded.env, issues),
-    embedding,
+    embedding: { ...embedding, env: addedVariables(request.env, loaded.env) },
     search: agentSearchProfile(keys),
     cutting: cuttingOf(keys, issues),
     issues,
   };
   return { home, memory, config: loaded.data, env: loaded.env };
+}
+
+function addedVariables(before: Env, after: Env): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(after).filter((entry): entry is [string, string] => {
+      const [name, value] = entry;
+      return value !== undefined && value !== before[name];
+    }),
+  );
 }
 
 /** OpenClaw's own index is never touched: ours then lies beside it. Decided anew each time, since either may come first. */
@@ -113,10 +122,10 @@ function configuredWorkspace(agentId: string, loaded: LoadedConfig, cwd: string)
   return shared === undefined ? join(stateDir, `workspace-${agentId}`) : join(absolutePath(shared, cwd, env), agentId);
 }
 
-async function requireFolder(workspace: string, agentId: string, isOption: boolean): Promise<void> {
-  const found = await stat(workspace).catch(() => null);
+function requireFolder(workspace: string, agentId: string, isOption: boolean): void {
+  const found = statSync(workspace, { throwIfNoEntry: false });
   if (found?.isDirectory() === true) return;
-  const what = found === null ? "does not exist" : "is not a folder";
+  const what = found === undefined ? "does not exist" : "is not a folder";
   throw new MemqError("WORKSPACE_MISSING", `The workspace ${workspace} of agent "${agentId}" ${what}.`, {
     hint: isOption
       ? "Name an existing folder with --workspace."

@@ -1,8 +1,8 @@
-import { readFile } from "node:fs/promises";
+import { readFileSync } from "node:fs";
 import { messageOf } from "../errors.ts";
 import { isObject, objectAt, textAt, valueAt, type JsonObject, type JsonValue } from "./json.ts";
 import { requireVariables, type LoadedConfig } from "./openclaw-config.ts";
-import { keyOfEnvironment } from "./provider-keys.ts";
+import { environmentCredentials } from "./provider-keys.ts";
 import { secretOf, type SecretPlace } from "./secrets.ts";
 import type { ProviderCredentials } from "./types.ts";
 
@@ -19,9 +19,9 @@ const KEYLESS = new Set(["local", "none", "auto"]);
 export type AuthStore = { path: string; data: JsonObject };
 
 /** Reads an agent's auth profiles; a missing or broken file is an empty one, the latter with an issue. */
-export async function readAuthStore(path: string, issues: string[]): Promise<AuthStore> {
+export function readAuthStore(path: string, issues: string[]): AuthStore {
   try {
-    const data: unknown = JSON.parse(await readFile(path, "utf8"));
+    const data: unknown = JSON.parse(readFileSync(path, "utf8"));
     if (isObject(data)) return { path, data };
     issues.push(`${path} must hold an object: its keys are not used.`);
   } catch (error) {
@@ -52,9 +52,9 @@ export async function credentialsOf(
     if (settings !== null) Object.assign(found, await configuredEndpoint(settings, place));
     const key =
       (await keyOfProfiles(name, auth, loaded, place, now)) ??
-      keyOfEnvironment(provider, loaded.env) ??
+      foundInEnvironment(provider, loaded) ??
       (settings === null ? undefined : await keyOfSettings(settings, loaded, place));
-    if (key !== undefined) found.apiKey = key;
+    if (key !== undefined) Object.assign(found, key);
     else if (provider === "openai" && hasOnlyOauth(name, auth.data)) found.problem = OAUTH_ONLY;
   } catch (error) {
     found.problem = messageOf(error);
@@ -66,6 +66,7 @@ const OAUTH_ONLY =
   'No API key found for provider "openai". You are authenticated with OpenAI Codex OAuth, which does not cover embeddings. ' +
   "Set OPENAI_API_KEY or models.providers.openai.apiKey.";
 
+type FoundKey = Pick<ProviderCredentials, "apiKey" | "keyOrigin" | "otherKeys">;
 type ProviderSettings = { settings: JsonObject; path: string };
 
 function providerSettings(provider: string, name: string, loaded: LoadedConfig): ProviderSettings | null {
@@ -95,11 +96,18 @@ async function keyOfSettings(
   from: ProviderSettings,
   loaded: LoadedConfig,
   place: SecretPlace,
-): Promise<string | undefined> {
+): Promise<FoundKey | undefined> {
   const input = from.settings["apiKey"];
   if (input === undefined) return undefined;
-  requireVariables(loaded, `${from.path}.apiKey`);
-  return secretOf(input, `${from.path}.apiKey`, place);
+  const keyOrigin = `${from.path}.apiKey`;
+  requireVariables(loaded, keyOrigin);
+  const apiKey = await secretOf(input, keyOrigin, place);
+  return apiKey === undefined ? undefined : { apiKey, keyOrigin };
+}
+
+function foundInEnvironment(provider: string, { env }: LoadedConfig): FoundKey | undefined {
+  const found = environmentCredentials(provider, env);
+  return found.apiKey === undefined ? undefined : found;
 }
 
 /** The key of the first profile of a provider that has one, in the configured order; OAuth profiles hold none. */
@@ -109,14 +117,14 @@ async function keyOfProfiles(
   loaded: LoadedConfig,
   place: SecretPlace,
   now: number,
-): Promise<string | undefined> {
+): Promise<FoundKey | undefined> {
   for (const id of profileOrder(name, auth.data, loaded.data, now)) {
     const profile = objectAt(auth.data, ["profiles", id]) ?? {};
     const field = { api_key: "key", token: "token" }[textAt(profile, ["type"]) ?? ""];
     if (field === undefined || isExpired(profile, now)) continue;
     const input: JsonValue | undefined = profile[`${field}Ref`] ?? profile[field];
-    const key = input === undefined ? undefined : await secretOf(input, `${auth.path}: profile ${id}`, place);
-    if (key !== undefined) return key;
+    const apiKey = input === undefined ? undefined : await secretOf(input, `${auth.path}: profile ${id}`, place);
+    if (apiKey !== undefined) return { apiKey, keyOrigin: `auth profile ${id}` };
   }
   return undefined;
 }

@@ -1,10 +1,9 @@
-import { chmod, mkdir, rename, rm, stat, writeFile } from "node:fs/promises";
-import { dirname } from "node:path";
 import type { Document, YAMLMap } from "yaml";
 import { MemqError, messageOf } from "../errors.ts";
 import { withWriterLock } from "../store/lock.ts";
 import { DEFAULT_PATTERN, indexYmlDocument, indexYmlText } from "./index-yml.ts";
 import { realPath } from "./paths.ts";
+import { replaceFile } from "./replace-file.ts";
 
 /**
  * Changes `index.yml` in place: comments, order and unknown keys stay. `edit` returns false when nothing is to change;
@@ -25,7 +24,7 @@ async function editIndexYml(path: string, edit: (document: Document) => boolean)
 }
 
 async function editLocked(path: string, edit: (document: Document) => boolean): Promise<boolean> {
-  const before = await indexYmlText(path);
+  const before = indexYmlText(path);
   const document = await indexYmlDocument(before ?? "", path);
   if (!edit(document)) return false;
   const text = document.toString({ indent: 2, lineWidth: 0 });
@@ -33,24 +32,6 @@ async function editLocked(path: string, edit: (document: Document) => boolean): 
   if (after === before) return false;
   await replaceFile(path, after);
   return true;
-}
-
-async function replaceFile(path: string, text: string): Promise<void> {
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-  const mode = await stat(path).then(
-    (stats) => stats.mode & 0o777,
-    () => 0o600,
-  );
-  const temporary = `${path}.${process.pid}.${crypto.randomUUID().slice(0, 8)}.tmp`;
-  try {
-    await writeFile(temporary, text, { mode, flag: "wx", flush: true });
-    // The process's mask may have taken bits away that an existing file had.
-    await chmod(temporary, mode);
-    await rename(temporary, path);
-  } catch (error) {
-    await rm(temporary, { force: true });
-    throw error;
-  }
 }
 
 /** The map at `path`, made when it is missing or empty; an empty `{}` becomes a block, so that it grows readably. */

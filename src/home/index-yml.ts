@@ -1,4 +1,4 @@
-import { readFile } from "node:fs/promises";
+import { readFileSync } from "node:fs";
 import type { Document } from "yaml";
 import { MemqError, messageOf } from "../errors.ts";
 import type { StoredCollection } from "../store/collections.ts";
@@ -36,7 +36,7 @@ export const DEFAULT_PATTERN = "**/*.md";
 
 /** Reads `index.yml`; null when there is none. Errors: `CONFIG_SYNTAX` with the line, `CONFIG_TYPE` with the key. */
 export async function readQmdConfig(path: string): Promise<QmdConfig | null> {
-  const text = await indexYmlText(path);
+  const text = indexYmlText(path);
   return text === null ? null : qmdConfig(await parsedYaml(text, path), path);
 }
 
@@ -46,9 +46,9 @@ export function emptyQmdConfig(): QmdConfig {
 }
 
 /** The text of `index.yml`, or null when there is none. */
-export async function indexYmlText(path: string): Promise<string | null> {
+export function indexYmlText(path: string): string | null {
   try {
-    return (await readFile(path, "utf8")).replace(/^\uFEFF/, "");
+    return readFileSync(path, "utf8").replace(/^\uFEFF/, "");
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
     throw new MemqError("CONFIG_UNREADABLE", `The configuration file ${path} can't be read: ${messageOf(error)}.`, {

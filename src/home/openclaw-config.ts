@@ -1,4 +1,4 @@
-import { readFile } from "node:fs/promises";
+import { readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { MemqError, messageOf } from "../errors.ts";
 import { envBlock, joinedEnv, parseDotEnv, withVariables, type MissingVariable } from "./env-vars.ts";
@@ -40,8 +40,7 @@ export async function loadConfig(request: ConfigRequest): Promise<LoadedConfig> 
   const issues: string[] = [];
   const raw = await readConfig(file, issues);
   const data = merged(raw ?? {}, request.config ?? {}, "replace") as JsonObject;
-  const dotEnvs = await Promise.all([readDotEnv(request.cwd), readDotEnv(stateDir)]);
-  const env = joinedEnv(request.env, ...dotEnvs, envBlock(data["env"]));
+  const env = joinedEnv(request.env, readDotEnv(request.cwd), readDotEnv(stateDir), envBlock(data["env"]));
   const missing: MissingVariable[] = [];
   const filled = withVariables(data, env, missing) as JsonObject;
   const loaded = { path: raw === null ? null : file.path, stateDir, data: filled, env, missing, issues };
@@ -67,7 +66,7 @@ function variableMissing({ path, variable }: MissingVariable): MemqError {
 }
 
 async function readConfig(file: ReturnType<typeof configFile>, issues: string[]): Promise<JsonObject | null> {
-  const text = await readText(file.path);
+  const text = readText(file.path);
   if (text === null) {
     if (file.namedBy === "option") {
       throw new MemqError("CONFIG_MISSING", `There is no configuration file ${file.path}.`, {
@@ -85,9 +84,9 @@ async function readConfig(file: ReturnType<typeof configFile>, issues: string[])
 }
 
 /** The text of a file, or null when there is none; anything else that goes wrong is `CONFIG_UNREADABLE`. */
-async function readText(path: string): Promise<string | null> {
+function readText(path: string): string | null {
   try {
-    return await readFile(path, "utf8");
+    return readFileSync(path, "utf8");
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
     throw new MemqError("CONFIG_UNREADABLE", `The configuration file ${path} can't be read: ${messageOf(error)}.`, {
@@ -97,9 +96,9 @@ async function readText(path: string): Promise<string | null> {
   }
 }
 
-async function readDotEnv(folder: string): Promise<Record<string, string>> {
+function readDotEnv(folder: string): Record<string, string> {
   try {
-    return parseDotEnv(await readFile(join(folder, ".env"), "utf8"));
+    return parseDotEnv(readFileSync(join(folder, ".env"), "utf8"));
   } catch {
     return {};
   }
@@ -163,7 +162,7 @@ async function includedFile(name: string, chain: readonly string[]): Promise<Jso
   if (chain.length > MAX_INCLUDE_DEPTH) {
     throw includeError(`$include in ${from} goes deeper than ${MAX_INCLUDE_DEPTH} files`);
   }
-  const text = await readText(path);
+  const text = readText(path);
   if (text === null) throw includeError(`$include in ${from} names ${path}, which does not exist`);
   return withIncludes(await parseJson5(text, path), [...chain, path]);
 }

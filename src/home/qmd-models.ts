@@ -1,7 +1,7 @@
 import { parseModelSpec } from "../embed/spec.ts";
 import type { QmdModels } from "./index-yml.ts";
 import { absolutePath, envText, type Env } from "./paths.ts";
-import { keyOfEnvironment } from "./provider-keys.ts";
+import { environmentCredentials } from "./provider-keys.ts";
 import type { EmbeddingSettings } from "./types.ts";
 
 export type ModelSlot = "embed" | "rerank" | "generate";
@@ -50,15 +50,14 @@ export function qmdEmbedding(uri: string, modelsDir: string, cwd: string, env: E
   if (spec.provider === "local") {
     return { ...settings, local: { ...settings.local, modelPath: modelPath(uri, cwd, env) } };
   }
-  const apiKey = keyOfEnvironment(spec.provider, env);
   // An address that a model string names has no key of its own anywhere else.
   const addressKey = "baseUrl" in spec ? envText(env, "MEMQ_EMBED_API_KEY") : undefined;
   return {
     ...settings,
     ...spec,
     explicit: true,
-    ...(addressKey === undefined ? {} : { apiKey: addressKey }),
-    credentials: { [spec.provider]: apiKey === undefined ? {} : { apiKey } },
+    ...(addressKey === undefined ? {} : { apiKey: addressKey, keyOrigin: "environment variable MEMQ_EMBED_API_KEY" }),
+    credentials: { [spec.provider]: environmentCredentials(spec.provider, env) },
   };
 }
 

@@ -18,8 +18,10 @@ export type ResolvedKeys = {
 /** A place that may hold a key: its path in the configuration and what stands there. */
 type Layer = { label: string; settings: JsonObject; shared: boolean };
 
-const searchPaths = KEYS.filter((key) => key.section === "search").map((key) => key.path);
-const memoryPaths = KEYS.filter((key) => key.path.startsWith("memory.")).map((key) => key.path);
+/** Paths of the table's rows that a test holds for. */
+function pathsOf(isWanted: (key: KeySpec) => boolean): string[] {
+  return KEYS.filter(isWanted).map((key) => key.path);
+}
 
 /**
  * Resolves every key for one agent: the agent's own settings, then `memory.search`, then `agents.defaults.memorySearch`,
@@ -29,13 +31,16 @@ const memoryPaths = KEYS.filter((key) => key.path.startsWith("memory.")).map((ke
 export function resolveKeys(config: JsonObject, agentId: string): ResolvedKeys {
   const issues: string[] = [];
   const layers = searchLayers(config, agentId, issues);
+  const searchPaths = layers.length === 0 ? [] : pathsOf((key) => key.section === "search");
   for (const layer of layers) issues.push(...unknownKeys(layer.settings, layer.label, searchPaths));
   const memory = layerAt(config, ["memory"]);
-  if (memory !== null) issues.push(...unknownKeys(memory, "memory", memoryPaths, "memory.", ["memory.search"]));
+  if (memory !== null) {
+    const memoryPaths = pathsOf((key) => key.path.startsWith("memory."));
+    issues.push(...unknownKeys(memory, "memory", memoryPaths, "memory.", ["memory.search"]));
+  }
 
-  const all = KEYS.map((key) =>
-    resolvedKey(key, key.section === "search" ? layers : rootLayers(config, agentId), issues),
-  );
+  const outer = rootLayers(config, agentId);
+  const all = KEYS.map((key) => resolvedKey(key, key.section === "search" ? layers : outer, issues));
   const rows = new Map(all.map((row) => [row.key.path, row]));
   const get = (path: string): ResolvedKey => {
     const row = rows.get(path);

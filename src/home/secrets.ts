@@ -1,4 +1,4 @@
-import { readFile, stat } from "node:fs/promises";
+import { readFileSync, statSync } from "node:fs";
 import { isAbsolute } from "node:path";
 import { MemqError } from "../errors.ts";
 import { isObject, objectAt, textAt, valueAt, type JsonObject, type JsonValue } from "./json.ts";
@@ -61,12 +61,12 @@ function numberOr(value: JsonValue | undefined, fallback: number): number {
   return typeof value === "number" && value > 0 ? value : fallback;
 }
 
-async function secretFromFile(id: string, name: string, path: string, place: SecretPlace): Promise<string> {
+function secretFromFile(id: string, name: string, path: string, place: SecretPlace): string {
   const provider = secretProvider(name, "file", path, place);
   const named = textAt(provider, ["path"]);
   if (named === undefined) throw unresolved(path, `refers to secrets.providers.${name}, which has no path`);
   const file = absolutePath(named, place.stateDir, place.env);
-  const text = await fileText(file, numberOr(provider["maxBytes"], DEFAULT_MAX_BYTES), path);
+  const text = fileText(file, numberOr(provider["maxBytes"], DEFAULT_MAX_BYTES), path);
   if (provider["mode"] === "singleValue") {
     const value = text.replace(/\r?\n$/, "");
     if (value === "") throw unresolved(path, `refers to ${file}, which is empty`);
@@ -75,9 +75,9 @@ async function secretFromFile(id: string, name: string, path: string, place: Sec
   return secretAtPointer(text, id, file, path);
 }
 
-async function fileText(file: string, maxBytes: number, path: string): Promise<string> {
+function fileText(file: string, maxBytes: number, path: string): string {
   try {
-    if ((await stat(file)).size <= maxBytes) return await readFile(file, "utf8");
+    if (statSync(file).size <= maxBytes) return readFileSync(file, "utf8");
   } catch {
     throw unresolved(path, `refers to ${file}, which can't be read`);
   }

@@ -1,4 +1,4 @@
-import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { basename, dirname, relative, resolve } from "node:path";
 import { withWriterLock } from "../store/lock.ts";
 import type { QmdCollectionConfig, QmdConfig } from "./index-yml.ts";
@@ -53,7 +53,7 @@ export async function trustOf(config: QmdConfig, configPath: string, trustFile: 
   const isEmpty = Object.values(gated).every((items) => items.length === 0);
   if (isEmpty) return { gated, digest, state: "open" };
   if (isOptedIn(env)) return { gated, digest, state: "trusted" };
-  const record = (await readRecords(trustFile))[resolve(configPath)];
+  const record = readRecords(trustFile)[resolve(configPath)];
   return { gated, digest, state: textAt(record, ["hooks"]) === digest ? "trusted" : "untrusted" };
 }
 
@@ -98,44 +98,44 @@ function isOptedIn(env: Env): boolean {
 /** Records that the gated items of a configuration are approved. */
 export function recordTrust(trustFile: string, configPath: string, digest: string, now = new Date()): Promise<void> {
   return withWriterLock(trustFile, async () => {
-    const records = await readRecords(trustFile);
+    const records = readRecords(trustFile);
     const record = { hooks: digest, trustedAt: now.toISOString() };
-    await writeRecords(trustFile, { ...records, [resolve(configPath)]: record });
+    writeRecords(trustFile, { ...records, [resolve(configPath)]: record });
   });
 }
 
 /** Takes an approval back; false when there was none. */
 export function revokeTrust(trustFile: string, configPath: string): Promise<boolean> {
   return withWriterLock(trustFile, async () => {
-    const { [resolve(configPath)]: record, ...others } = await readRecords(trustFile);
-    if (record !== undefined) await writeRecords(trustFile, others);
+    const { [resolve(configPath)]: record, ...others } = readRecords(trustFile);
+    if (record !== undefined) writeRecords(trustFile, others);
     return record !== undefined;
   });
 }
 
 /** Every approval, in the order of the file. */
 export async function listTrusted(trustFile: string): Promise<{ path: string; trustedAt: string }[]> {
-  return Object.entries(await readRecords(trustFile)).map(([path, record]) => ({
+  return Object.entries(readRecords(trustFile)).map(([path, record]) => ({
     path,
     trustedAt: textAt(record, ["trustedAt"]) ?? "",
   }));
 }
 
 /** A file that is missing or broken approves nothing. */
-async function readRecords(trustFile: string): Promise<JsonObject> {
+function readRecords(trustFile: string): JsonObject {
   try {
-    const parsed: unknown = JSON.parse(await readFile(trustFile, "utf8"));
+    const parsed: unknown = JSON.parse(readFileSync(trustFile, "utf8"));
     return isObject(parsed) ? parsed : {};
   } catch {
     return {};
   }
 }
 
-async function writeRecords(trustFile: string, records: JsonObject): Promise<void> {
-  await mkdir(dirname(trustFile), { recursive: true, mode: 0o700 });
+function writeRecords(trustFile: string, records: JsonObject): void {
+  mkdirSync(dirname(trustFile), { recursive: true, mode: 0o700 });
   const temporary = `${trustFile}.${process.pid}.${crypto.randomUUID().slice(0, 8)}.tmp`;
-  await writeFile(temporary, `${JSON.stringify(records, null, 2)}\n`, { mode: 0o600, flag: "wx" });
-  await rename(temporary, realPath(trustFile));
+  writeFileSync(temporary, `${JSON.stringify(records, null, 2)}\n`, { mode: 0o600, flag: "wx" });
+  renameSync(temporary, realPath(trustFile));
 }
 
 /** What to say when a configuration is not trusted and nobody can be asked, one line each. */

@@ -36,6 +36,8 @@ export type EmbeddingSettings = {
   documentInputType?: string;
   baseUrl?: string;
   apiKey?: string;
+  /** Where `apiKey` stands, by name. */
+  keyOrigin?: string;
   /** Why `remote.apiKey` could not be looked up, in one sentence: the provider is then unavailable. */
   problem?: string;
   headers: Record<string, string>;
@@ -49,11 +51,17 @@ export type EmbeddingSettings = {
   batchTimeoutMs?: number;
   cache: { enabled: boolean; maxEntries: number };
   onFailure: "unavailable" | "keyword";
+  /** What the home's `.env` files and the configuration's `env` block add to the environment. */
+  env?: Record<string, string>;
   multimodal: boolean;
 };
 
 export type ProviderCredentials = {
   apiKey?: string;
+  /** Where the key stands, by name: a variable, an auth profile, a path of the configuration. */
+  keyOrigin?: string;
+  /** Further keys of the environment, for when the first has reached its limit. */
+  otherKeys?: string[];
   baseUrl?: string;
   headers?: Record<string, string>;
   /** Why the key could not be looked up, in one sentence. */

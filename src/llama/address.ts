@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { basename, dirname, isAbsolute, join, resolve } from "node:path";
 import { VERSION } from "../version.ts";
 import { createFolder, privateTempFolder, privateTempPath } from "./folders.ts";
-import { nativeBuild } from "./native.ts";
+import { programBuild } from "./native.ts";
 import { protocolVersion } from "./protocol.ts";
 
 /** Where a model host listens, and the files beside its socket. */
@@ -13,7 +13,7 @@ export type HostAddress = { socket: string; lock: string; log: string };
 const maxSocketPath = 100;
 
 /**
- * One host per user, real path of the models folder and version of the executable: hosts of two versions never meet, and the
+ * One host per user, real path of the models folder, version and build of the executable: hosts of two builds never meet, and the
  * older one goes when it is idle. The name is a hash, since a socket's path is short.
  */
 export function hostAddress(modelsFolder: string): HostAddress {
@@ -21,7 +21,7 @@ export function hostAddress(modelsFolder: string): HostAddress {
     process.getuid?.() ?? 0,
     realPath(resolve(modelsFolder)),
     VERSION,
-    nativeBuild(),
+    programBuild(),
     protocolVersion,
   ]);
   const name = `memq-${new Bun.CryptoHasher("sha256").update(identity).digest("hex").slice(0, 16)}`;

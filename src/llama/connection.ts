@@ -86,7 +86,7 @@ function startHost(address: HostAddress, modelsFolder: string): StartedHost {
   const state: StartedHost = { ended: false };
   const log = openSync(address.log, "a", 0o600);
   try {
-    const { executable, args } = hostCommand();
+    const { executable, args } = ownProgram();
     const child = spawn(executable, [...args, "__model-host", resolve(modelsFolder), address.socket], {
       argv0: process.execPath,
       detached: true,
@@ -108,10 +108,10 @@ function startHost(address: HostAddress, modelsFolder: string): StartedHost {
 }
 
 /**
- * This very program, as a host. On Linux through /proc, since an update may have put another version, or nothing, where it was
+ * What starts this very program once more. On Linux through /proc, since an update may have put another version, or nothing, where it was
  * started from.
  */
-function hostCommand(): { executable: string; args: string[] } {
+export function ownProgram(): { executable: string; args: string[] } {
   if (embedded === null) return { executable: process.execPath, args: [join(import.meta.dir, "../main.ts")] };
   return { executable: process.platform === "linux" ? "/proc/self/exe" : process.execPath, args: [] };
 }

@@ -7,7 +7,12 @@ export type EmbeddedArchive = {
   files: { name: string; size: number }[];
 };
 
-export type EmbeddedNative = { llama: EmbeddedArchive | null; vec: EmbeddedArchive | null };
+export type EmbeddedNative = {
+  llama: EmbeddedArchive | null;
+  vec: EmbeddedArchive | null;
+  /** Hex digits that stand for the program's own source and the versions of its packages. */
+  build: string;
+};
 
 /** The native parts inside the executable; null when running from source. The build puts another module in this one's place. */
 export const embedded: EmbeddedNative | null = null as EmbeddedNative | null;

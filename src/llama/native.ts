@@ -46,9 +46,10 @@ export function llamaPlatform(platform = process.platform, arch = process.arch):
   return arch === "arm64" ? "mac-arm64-metal" : "mac-x64";
 }
 
-/** Short text that differs between builds with different native parts; `source` when running from source. */
-export function nativeBuild(): string {
-  return embedded === null ? "source" : (embedded.llama?.hash ?? "none");
+/** Short text that differs between builds of this program; when running from source, between its checkouts. */
+export function programBuild(): string {
+  if (embedded === null) return `source:${join(import.meta.dir, "../..")}`;
+  return `${embedded.build}:${embedded.llama?.hash ?? "none"}`;
 }
 
 function noLlama(): MemqError {

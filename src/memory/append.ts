@@ -1,8 +1,9 @@
 import { constants } from "node:fs";
-import { lstat, mkdir, open, readFile, realpath } from "node:fs/promises";
+import { type FileHandle, lstat, mkdir, open, readFile, realpath } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
-import { MemqError, messageOf } from "../errors.ts";
+import { asMemqError, MemqError } from "../errors.ts";
 import type { AgentHome } from "../home/agent-home.ts";
+import { decodeNote } from "../notes/decode.ts";
 import { withWriterLock } from "../store/lock.ts";
 import { dateInZone, isRealDate } from "./dates.ts";
 
@@ -45,14 +46,21 @@ export async function appendToMemory(options: {
       exitCode: 2,
     });
   }
+  if (options.text.includes("\0")) {
+    throw new MemqError("BAD_TEXT", "The text holds a NUL character.", {
+      hint: "A file with one is no text file, and none of it would be found.",
+      exitCode: 2,
+    });
+  }
   const path = target === "daily" ? `memory/${date}.md` : "MEMORY.md";
   const text = options.text.replace(/\n*$/, "\n");
   try {
     return { path, ...(await appendLines(workspace, path, text, target === "daily" ? `# ${date}\n\n` : "")) };
   } catch (error) {
     if (error instanceof MemqError) throw error;
-    throw new MemqError("APPEND_FAILED", `${path} could not be written: ${messageOf(error)}.`, {
-      hint: "Check that the workspace is writable.",
+    const { code, message, hint = "Check that the workspace is writable." } = asMemqError(error);
+    throw new MemqError(code === "INTERNAL" ? "APPEND_FAILED" : code, `${path} could not be written. ${message}`, {
+      hint,
       cause: error,
     });
   }
@@ -69,20 +77,49 @@ async function appendLines(
   await refuseLinks(workspace, full, path);
   // O_NOFOLLOW: a link put there in the meantime is an error, not a way out of the workspace.
   const flags = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW;
-  const before = await readFile(full, "utf8").catch((error: NodeJS.ErrnoException) => {
+  const bytes = await readFile(full).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return null;
     throw error;
   });
+  if (bytes !== null) refuseOtherEncoding(bytes, text, path);
+  const before = bytes?.toString("utf8") ?? null;
   const lead = before === null || before === "" ? heading : before.endsWith("\n") ? "" : "\n";
   const file = await open(full, flags, 0o600);
   try {
-    await file.write(lead + text);
-    await file.sync();
+    await writeWhole(file, Buffer.from(lead + text));
   } finally {
     await file.close();
   }
   const startLine = countLines((before ?? "") + lead) + 1;
   return { startLine, endLine: startLine + countLines(text) - 1 };
+}
+
+/** Writes all of it or nothing: what found room on a full disk is taken away again, unless somebody wrote behind it. */
+async function writeWhole(file: FileHandle, bytes: Buffer): Promise<void> {
+  const { size } = await file.stat();
+  let written = 0;
+  try {
+    // One write as a rule. The system takes less than it is given when room or a limit runs out, and says so only the next time.
+    while (written < bytes.length) written += (await file.write(bytes, written)).bytesWritten;
+    await file.sync();
+  } catch (error) {
+    if (written > 0 && (await file.stat()).size === size + written) await file.truncate(size);
+    throw error;
+  }
+}
+
+/** Text in UTF-8 behind another encoding would make the whole note unreadable. */
+function refuseOtherEncoding(bytes: Uint8Array, text: string, path: string): void {
+  const decoded = decodeNote(bytes);
+  const encoding = decoded.text === null ? "binary" : decoded.encoding;
+  if (encoding === "utf-8" || (encoding === "windows-1252" && isAscii(text))) return;
+  throw new MemqError("APPEND_FAILED", `${path} is not UTF-8 but ${encoding}.`, {
+    hint: "Save it as UTF-8 first: what is appended is UTF-8.",
+  });
+}
+
+function isAscii(text: string): boolean {
+  return Buffer.byteLength(text) === text.length;
 }
 
 async function refuseLinks(workspace: string, full: string, path: string): Promise<void> {

@@ -1,6 +1,7 @@
-import { MemqError, messageOf } from "../errors.ts";
+import { asMemqError, MemqError } from "../errors.ts";
 import type { Collection, Home } from "../home/types.ts";
-import { documentCounts, findDocument } from "../store/documents.ts";
+import { findDocument, hasDocuments } from "../store/documents.ts";
+import { removeJournal } from "../store/maintenance.ts";
 import type { Index } from "../store/types.ts";
 import type { Freshness, FreshnessOptions } from "../sync/freshness.ts";
 import type { SyncProgress, SyncReport } from "../sync/report.ts";
@@ -50,8 +51,8 @@ export type MemoryEngine = {
   status(options: { deep: boolean }): Promise<MemoryStatus>;
   /** Whether the index holds no document yet. */
   isEmpty(): boolean;
-  /** The index, open for reading, to be used at once and not kept over an `await`. */
-  readIndex(): Index;
+  /** Lends the index, open for reading, for the time of the work. */
+  withIndex<T>(work: (index: Index) => Promise<T> | T): Promise<T>;
   /** Something on disk is newer than the index: a living engine syncs soon. */
   outdated(): void;
   sessionStarted(): void;
@@ -81,17 +82,18 @@ export async function openMemoryEngine(agent: ServedAgent, options: EngineOption
     options.live && memory.enabled
       ? await openFreshness(home, freshnessOptions(agent, timing.sync, reader, options))
       : null;
-  const isEmpty = (): boolean => documentCounts(reader.current()).every(({ count }) => count === 0);
+  const isEmpty = (): boolean => !reader.now(hasDocuments);
 
   async function index(wanted: IndexOptions): Promise<SyncReport> {
     try {
       await agent.prepareSync?.();
       syncs.last = await (freshness === null ? syncOnce(home, wanted) : freshness.sync(wanted));
       syncs.error = null;
+      if (syncs.last.embedding.state === "complete" && syncs.last.embedded > 0) provider.recovered();
       reader.warm();
       return syncs.last;
     } catch (error) {
-      syncs.error = messageOf(error);
+      syncs.error = asMemqError(error).message;
       throw error;
     } finally {
       syncs.endedAt = Date.now();
@@ -106,7 +108,7 @@ export async function openMemoryEngine(agent: ServedAgent, options: EngineOption
         reportSync(await index({ onProgress: ({ phase }) => phase === "embed" && resolve() }), options);
       } catch (error) {
         if (!(error instanceof MemqError && error.code === "SYNC_CANCELLED"))
-          log(`A sync in the background failed: ${messageOf(error)}`);
+          log(`A sync in the background failed: ${asMemqError(error).message}`);
       } finally {
         resolve();
       }
@@ -121,16 +123,27 @@ export async function openMemoryEngine(agent: ServedAgent, options: EngineOption
   timer?.unref();
   let written = freshness !== null && timing.onBoot ? syncInBackground() : null;
 
-  /** What is left out because nothing is indexed yet at the deadline. Any other search never waits. */
+  /** What is left out because nothing is indexed yet at the deadline, or can't be. Any other search never waits. */
   async function waitForFirstSync(deadline: number): Promise<SearchContext["degraded"]> {
-    if (freshness === null || syncs.endedAt > 0 || !(timing.waitForBoot || isEmpty())) return [];
-    written ??= syncInBackground();
-    const inTime = await byDeadline(
-      written.then(() => true),
-      deadline,
-      false,
-    );
-    return inTime ? [] : [{ what: "index", why: "The first sync is not done yet." }];
+    if (freshness === null) return [];
+    const isFirst = syncs.endedAt === 0 && (timing.waitForBoot || isEmpty());
+    if (isFirst) {
+      written ??= syncInBackground();
+      if (!(await inTime(written, deadline))) return [{ what: "index", why: "The first sync is not done yet." }];
+    }
+    return syncs.error !== null && isEmpty()
+      ? [{ what: "index", why: `Nothing could be indexed: ${syncs.error}` }]
+      : [];
+  }
+
+  /** Makes a damaged index anew; what is left out when that is not done at the deadline. */
+  async function rebuild(deadline: number): Promise<SearchContext["degraded"]> {
+    if (freshness === null) {
+      reportSync(await index({}), options);
+      return [];
+    }
+    const done = await inTime(syncInBackground(), deadline);
+    return done ? [] : [{ what: "index", why: "The index was damaged and is being rebuilt." }];
   }
 
   async function search(request: MemorySearchRequest): Promise<MemorySearchAnswer> {
@@ -140,14 +153,19 @@ export async function openMemoryEngine(agent: ServedAgent, options: EngineOption
       return early;
     }
     const deadline = Date.now() + (request.deadlineMs ?? timing.searchDeadlineMs);
-    const degraded = await waitForFirstSync(deadline);
-    const { answer, stale } = await reader.use(async (index) => {
-      const opened = await provider.by(deadline, index);
-      return searchMemory({ agent, index, opened, degraded, deadline }, request);
-    });
+    const found = await searchOnce(request, deadline, await waitForFirstSync(deadline));
+    const { answer, stale } = found.damaged ? await searchOnce(request, deadline, await rebuild(deadline)) : found;
     if (stale) freshness?.outdated();
     else freshness?.searched();
     return answer;
+  }
+
+  function searchOnce(request: MemorySearchRequest, deadline: number, degraded: SearchContext["degraded"]) {
+    return reader.use(async (index) => {
+      const opened = await provider.forSearch(deadline, index);
+      const found = await searchMemory({ agent, index, opened, degraded, deadline }, request);
+      return { ...found, damaged: index.state === "damaged" };
+    });
   }
 
   function transcriptGrown(sessionFile: string): void {
@@ -166,12 +184,13 @@ export async function openMemoryEngine(agent: ServedAgent, options: EngineOption
     async status({ deep }) {
       const { memoryStatus } = await import("./status.ts");
       return reader.use(async (index) => {
+        if (deep) provider.recovered();
         const opened = await provider.by(Date.now() + PROVIDER_MS, index);
         return memoryStatus({ agent, index, opened, syncs, deep });
       });
     },
     isEmpty,
-    readIndex: () => reader.current(),
+    withIndex: (work) => reader.use(work),
     outdated: () => freshness?.outdated(),
     sessionStarted: () => freshness?.sessionStarted(),
     sessionUpdated: (sessionFile) => sessionFile !== undefined && transcriptGrown(sessionFile),
@@ -181,6 +200,7 @@ export async function openMemoryEngine(agent: ServedAgent, options: EngineOption
       await provider.close();
       if (freshness !== null) await syncEnded(home);
       reader.close();
+      if (options.live) removeJournal(home.indexPath);
     },
   };
 }
@@ -193,6 +213,14 @@ async function openFreshness(home: Home, options: FreshnessOptions): Promise<Fre
 async function syncOnce(home: Home, wanted: IndexOptions): Promise<SyncReport> {
   const { syncIndex } = await import("../sync/sync.ts");
   return syncIndex(home, wanted);
+}
+
+function inTime(work: Promise<void>, deadline: number): Promise<boolean> {
+  return byDeadline(
+    work.then(() => true),
+    deadline,
+    false,
+  );
 }
 
 /** A sync in a Worker lets go of its lock before the process ends. */
@@ -219,7 +247,10 @@ function freshnessOptions(
     async transcriptDue(path) {
       const { transcriptDeltas } = await import("./deltas.ts");
       deltas ??= transcriptDeltas(memory.sessions);
-      return deltas.grown(path, indexedSize(path, home.collections, reader.current()));
+      return deltas.grown(
+        path,
+        reader.now((index) => indexedSize(path, home.collections, index)),
+      );
     },
   };
 }

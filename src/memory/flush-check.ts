@@ -15,12 +15,11 @@ export type FlushRequest = {
 };
 
 /** Whether a flush is due now, from our own record and the gateway's `sessions.json`, which is read and never written. */
-export async function checkFlush(agent: AgentHome, index: Index, request: FlushRequest): Promise<FlushAnswer> {
+export function checkFlush(agent: AgentHome, index: Index, request: FlushRequest): FlushAnswer {
   const { memory, home } = agent;
   const key = request.sessionKey.toLowerCase();
   const recorded = readFlush(index, key)?.compactionCount ?? null;
-  const gateways =
-    (await readSessions(home.stateDir ?? "", memory.agentId)).get(key)?.memoryFlushCompactionCount ?? null;
+  const gateways = readSessions(home.stateDir ?? "", memory.agentId).get(key)?.memoryFlushCompactionCount ?? null;
   const { sessionKey: _, ...question } = request;
   return flushAnswer(
     memory.flush,

@@ -1,14 +1,16 @@
 import { statSync } from "node:fs";
+import { MemqError } from "../errors.ts";
+import { isDamage, reportDamage } from "../store/damage.ts";
 import { openIndex } from "../store/open.ts";
 import type { Index } from "../store/types.ts";
 import { keepVectorCodes } from "../store/vector-codes.ts";
 
 /** An index that is kept open for reading, and opened again when a writer made, migrated or replaced the file. */
 export type IndexReader = {
-  /** The index as it is now, to be used at once. */
-  current(): Index;
-  /** Lends the index for work that waits in between: it stays open until the work is done. */
-  use<T>(work: (index: Index) => Promise<T>): Promise<T>;
+  /** Lends the index as it is now. Where it turns out to be damaged, the work is done with an empty one. */
+  now<T>(work: (index: Index) => T): T;
+  /** The same for work that waits in between: the index stays open until the work is done. */
+  use<T>(work: (index: Index) => Promise<T> | T): Promise<T>;
   /** Prepares what a first search by meaning would have to wait for. */
   warm(): void;
   close(): void;
@@ -39,16 +41,54 @@ export function indexReader(path: string, live: boolean): IndexReader {
     return held;
   }
 
+  async function lend<T>(work: (index: Index) => Promise<T> | T): Promise<T> {
+    const own = currentHeld();
+    own.users += 1;
+    try {
+      return await work(own.index);
+    } catch (error) {
+      throw noted(error, own);
+    } finally {
+      own.users -= 1;
+      if (own.retired && own.users === 0) own.index.close();
+    }
+  }
+
+  function lendNow<T>(work: (index: Index) => T): T {
+    const own = currentHeld();
+    try {
+      return work(own.index);
+    } catch (error) {
+      throw noted(error, own);
+    }
+  }
+
+  /** Damage is reported once: the file counts as damaged from then on, until a writer has rebuilt it. */
+  function noted(error: unknown, own: Held): unknown {
+    if (!isDamage(error) || own.index.state !== "ready") return error;
+    reportDamage(path, own.inode);
+    if (held === own) retire();
+    return new DamageMet("INDEX_DAMAGED", `The index ${path} is damaged.`, {
+      hint: "The next update sets it aside and rebuilds it from your notes.",
+      cause: error,
+    });
+  }
+
   return {
-    current: () => currentHeld().index,
-    async use(work) {
-      const own = currentHeld();
-      own.users += 1;
+    now(work) {
       try {
-        return await work(own.index);
-      } finally {
-        own.users -= 1;
-        if (own.retired && own.users === 0) own.index.close();
+        return lendNow(work);
+      } catch (error) {
+        if (error instanceof DamageMet) return lendNow(work);
+        throw error;
+      }
+    },
+    async use(work) {
+      try {
+        return await lend(work);
+      } catch (error) {
+        if (error instanceof DamageMet) return lend(work);
+        throw error;
       }
     },
     warm() {
@@ -60,3 +100,6 @@ export function indexReader(path: string, live: boolean): IndexReader {
     close: retire,
   };
 }
+
+/** A reader's index turned out to be damaged, and is reported as such. */
+class DamageMet extends MemqError {}

@@ -1,8 +1,10 @@
+import type { CoolingProvider } from "../embed/cooldown.ts";
 import type { OpenedProvider } from "../embed/registry.ts";
 import type { AgentHome } from "../home/agent-home.ts";
+import type { EmbeddingSettings } from "../home/types.ts";
 import { understands } from "../search/vector.ts";
 import { servingIdentity } from "../store/identity.ts";
-import type { Index } from "../store/types.ts";
+import type { Index, VectorIdentity } from "../store/types.ts";
 import { byDeadline } from "./deadline.ts";
 
 /** A provider that could not be set up is tried again after this time. */
@@ -11,55 +13,120 @@ const RETRY_MS = 60_000;
 export type ProviderOpener = {
   /** What embeds queries for this index; never later than the deadline, then without a provider and with the reason. */
   by(deadline: number, index: Index): Promise<OpenedProvider>;
+  /** A provider that failed may be asked again at once. */
+  recovered(): void;
+  /** As `by`, but without a reason where nobody named a provider and none is at hand: then nothing about providers is even read. */
+  forSearch(deadline: number, index: Index): Promise<OpenedProvider>;
   close(): Promise<void>;
 };
 
+type Opened = OpenedProvider & { provider?: CoolingProvider };
+
 /**
- * Opens the agent's embedding provider when first needed. Where the notes were embedded by the configured fallback, because the
- * named provider failed then, queries go to the fallback too: only vectors of one space can be compared.
+ * Opens the agent's embedding provider when first needed. Only vectors of one space can be compared, so queries go to whoever made
+ * the vectors that serve: the configured fallback where the named provider failed then, the model before a change of models until
+ * the vectors of the new one are complete.
  */
 export function providerOpener({ home, env }: AgentHome): ProviderOpener {
-  const { embedding } = home;
-  const options = { kind: home.kind, env };
-  let named: Promise<OpenedProvider> | null = null;
-  let standIn: Promise<OpenedProvider> | null = null;
+  const { embedding, kind } = home;
+  const options = { kind, env };
+  let named: Promise<Opened> | null = null;
   let openedAt = 0;
+  /** What stands in for the named provider, by name. */
+  const others = new Map<string, Promise<Opened>>();
+  const cooling = new Set<CoolingProvider>();
 
-  async function openNamed(): Promise<OpenedProvider> {
-    const { openProvider } = await import("../embed/registry.ts");
-    return openProvider(embedding, options);
+  async function opened(
+    open: (registry: typeof import("../embed/registry.ts")) => Promise<OpenedProvider>,
+  ): Promise<Opened> {
+    const { provider, ...rest } = await open(await import("../embed/registry.ts"));
+    if (provider === undefined) return rest;
+    const { withCooldown } = await import("../embed/cooldown.ts");
+    const cooled = withCooldown(provider);
+    cooling.add(cooled);
+    return { ...rest, provider: cooled };
   }
 
-  async function openStandIn(): Promise<OpenedProvider> {
-    const { openFallback } = await import("../embed/registry.ts");
-    return openFallback(embedding, options, `${embedding.provider} could not embed the notes`);
+  /** One that understands the vectors that serve, or null. */
+  async function other(
+    name: string,
+    serving: VectorIdentity,
+    open: (registry: typeof import("../embed/registry.ts")) => Promise<OpenedProvider>,
+  ): Promise<Opened | null> {
+    const opening = others.get(name) ?? opened(open);
+    others.set(name, opening);
+    const { provider, ...rest } = await opening;
+    return provider !== undefined && understands(provider, serving) ? { ...rest, provider } : null;
   }
 
   async function openFor(index: Index): Promise<OpenedProvider> {
     const now = Date.now();
     if (named === null || ((await named).provider === undefined && now - openedAt > RETRY_MS)) {
-      named = openNamed();
+      named = opened(({ openProvider }) => openProvider(embedding, options));
       openedAt = now;
     }
-    const opened = await named;
-    const mayStandIn = opened.provider !== undefined && opened.fallback === undefined && embedding.fallback !== "none";
-    const serving = mayStandIn ? servingIdentity(index) : null;
-    if (serving === null || opened.provider === undefined || understands(opened.provider, serving)) return opened;
-    const second = await (standIn ??= openStandIn());
-    return second.provider !== undefined && understands(second.provider, serving) ? second : opened;
+    const first = await named;
+    const serving = servingIdentity(index);
+    if (serving === null || (first.provider !== undefined && understands(first.provider, serving))) return first;
+    if (first.provider !== undefined && first.fallback === undefined && embedding.fallback !== "none") {
+      const reason = `${embedding.provider} could not embed the notes`;
+      const standIn = await other("fallback", serving, ({ openFallback }) => openFallback(embedding, options, reason));
+      if (standIn !== null) return standIn;
+    }
+    const before = settingsBefore(embedding, first.provider?.id ?? embedding.provider, serving);
+    if (before === null) return first;
+    const former = await other(JSON.stringify(serving), serving, ({ openProvider }) => openProvider(before, options));
+    if (former?.provider === undefined) return first;
+    // The configured model is another one: when the former is gone, keywords answer.
+    return { ...former, explicit: first.explicit, provider: { ...former.provider, local: true } };
+  }
+
+  function by(deadline: number, index: Index): Promise<OpenedProvider> {
+    if (embedding.provider === "none") return Promise.resolve({ explicit: false });
+    const late = { explicit: false, reason: "The embedding provider was not ready in time." };
+    return byDeadline(openFor(index), deadline, late);
   }
 
   return {
-    by(deadline, index) {
-      if (embedding.provider === "none") return Promise.resolve({ explicit: false });
-      const late = { explicit: false, reason: "The embedding provider was not ready in time." };
-      return byDeadline(openFor(index), deadline, late);
+    by,
+    forSearch: (deadline, index) => (mayEmbed(embedding) ? by(deadline, index) : Promise.resolve({ explicit: false })),
+    recovered() {
+      for (const provider of cooling) provider.recovered();
     },
     async close() {
-      for (const opening of [named, standIn]) {
-        const opened = await opening?.catch(() => null);
-        await opened?.provider?.close();
+      for (const opening of [named, ...others.values()]) {
+        const { provider } = (await opening?.catch(() => null)) ?? {};
+        await provider?.close();
       }
     },
   };
+}
+
+/**
+ * The settings under which the vectors that serve were made, where only the model or its form has changed since: another provider's
+ * key and address are no longer configured. A local model needs neither.
+ */
+function settingsBefore(
+  embedding: EmbeddingSettings,
+  configured: string,
+  serving: VectorIdentity,
+): EmbeddingSettings | null {
+  const { provider, model, dimensions, documentInputType } = serving;
+  if (provider === "local")
+    return { ...embedding, provider, explicit: false, local: { ...embedding.local, modelPath: model } };
+  if (provider === "" || provider !== configured.toLowerCase()) return null;
+  return {
+    ...embedding,
+    provider,
+    model,
+    fallback: "none",
+    outputDimensionality: dimensions ?? undefined,
+    documentInputType: documentInputType ?? embedding.documentInputType,
+  };
+}
+
+/** Whether a provider was named, or one that is chosen automatically could have what it needs. */
+function mayEmbed({ explicit, provider, local, apiKey, credentials }: EmbeddingSettings): boolean {
+  if (explicit || provider !== "auto" || local.modelPath !== undefined || apiKey !== undefined) return true;
+  return Object.values(credentials).some((known) => known.apiKey !== undefined);
 }

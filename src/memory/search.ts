@@ -109,7 +109,7 @@ export async function searchMemory(
 
   const startedAt = performance.now();
   const provider = opened.provider ?? null;
-  const found = await search({ home, index, provider }, await searchRequest(context, request));
+  const found = await search({ home, index, provider }, searchRequest(context, request));
   const failure = found.providerFailure;
   if (failure !== undefined && provider !== null && failureMakesUnavailable(home.embedding, provider)) {
     return { answer: providerUnavailable(failure.message), stale: found.stale };
@@ -117,12 +117,12 @@ export async function searchMemory(
   return { answer: foundAnswer(context, request, found, performance.now() - startedAt), stale: found.stale };
 }
 
-async function searchRequest({ agent, deadline }: SearchContext, request: MemorySearchRequest): Promise<SearchRequest> {
+function searchRequest({ agent, deadline }: SearchContext, request: MemorySearchRequest): SearchRequest {
   const now = clockOf(request.asOf);
   const limit = limitOf(agent, request.maxResults);
   const { since, until, tags, minScore } = request;
   const collections = corpusOf(agent.home.collections, request.corpus);
-  const visible = await transcriptFilter(agent, collections, request.sessionKey);
+  const visible = transcriptFilter(agent, collections, request.sessionKey);
   return {
     query: request.query,
     profile: profileFor(agent, limit),
@@ -146,14 +146,14 @@ function limitOf({ backend, memory }: ServedAgent, asked: number | undefined): n
 }
 
 /** Keeps transcripts from a session that may not see them; null when it may see everything that is searched. */
-async function transcriptFilter(
+function transcriptFilter(
   { home, memory }: AgentHome,
   collections: Collection[],
   sessionKey: string | undefined,
-): Promise<SearchRequest["visible"] | null> {
+): SearchRequest["visible"] | null {
   const transcripts = new Set(collections.filter(({ source }) => source === "sessions").map(({ name }) => name));
   if (transcripts.size === 0 || memory.visibility === "agent" || memory.visibility === "all") return null;
-  const sessions = await readSessions(home.stateDir ?? "", memory.agentId);
+  const sessions = readSessions(home.stateDir ?? "", memory.agentId);
   const ids = visibleSessionIds(memory.visibility, sessionKey, sessions);
   return ({ collection, path }) =>
     !transcripts.has(collection) || ids === null || ids.has(sessionIdOf(basename(path, ".md")));

@@ -6,7 +6,7 @@ import { explainKeys } from "../home/resolve-keys.ts";
 import type { Collection } from "../home/types.ts";
 import { cachedVectorCount } from "../store/cache.ts";
 import { documentCounts, documentsOf } from "../store/documents.ts";
-import { servingIdentity } from "../store/identity.ts";
+import { nextIdentity, servingIdentity } from "../store/identity.ts";
 import { indexSizes } from "../store/maintenance.ts";
 import { passageCounts } from "../store/passages.ts";
 import type { Index } from "../store/types.ts";
@@ -35,11 +35,26 @@ export type MemoryStatus = {
   cache: { enabled: boolean; entries: number; maxEntries: number };
   fts: { enabled: boolean; available: boolean };
   fallback?: { from: string; reason: string };
-  vector: { enabled: boolean; available: boolean; engine: "vec0" | "packed"; dims?: number; missing: number };
+  vector: {
+    enabled: boolean;
+    available: boolean;
+    engine: "vec0" | "packed";
+    dims?: number;
+    missing: number;
+    /** Vectors of another model that are being made beside those that serve, and passages that still lack one. */
+    next?: { provider: string; model: string; missing: number };
+  };
   batch: { enabled: boolean; wait: boolean; concurrency: number; pollIntervalMs: number; timeoutMs: number };
-  custom: { searchMode: "hybrid" | "keyword"; providerUnavailableReason?: string; indexIdentity?: object };
+  custom: {
+    searchMode: "hybrid" | "keyword";
+    providerUnavailableReason?: string;
+    /** Why this provider: what named it, and by name where its key stands. */
+    providerOrigin?: string;
+    indexIdentity?: object;
+  };
   storage: { databaseBytes: number; walBytes: number };
-  embeddingProbe?: { ok: boolean; ms?: number; dims?: number; error?: string };
+  /** With `deep`: one question embedded as a search would, and how many texts of 100 words the provider embeds a second. */
+  embeddingProbe?: { ok: boolean; ms?: number; dims?: number; textsPerSecond?: number; error?: string };
   scan?: ScanStatus;
   lastSyncError?: string;
   /** With `deep`: what every key of the configuration resolved to, and where that came from. */
@@ -64,6 +79,9 @@ export type StatusContext = {
 };
 
 const PROBE_MS = 10_000;
+const PROBE_TEXTS = 8;
+const PROBE_SENTENCE =
+  "The team met on Tuesday to go through the plan for the spring release and agreed to move two items to the next one. ";
 
 /** The status of an agent's memory. Without `deep` it costs a few counts; nothing is read from the folders. */
 export async function memoryStatus(context: StatusContext): Promise<MemoryStatus> {
@@ -100,6 +118,7 @@ export async function memoryStatus(context: StatusContext): Promise<MemoryStatus
       engine: loadVec(index),
       ...(dims === null ? {} : { dims }),
       missing: identity === null ? 0 : missingVectorCounts(index, identity).passages,
+      ...rebuildOf(index),
     },
     batch: {
       enabled: batch.enabled,
@@ -113,6 +132,7 @@ export async function memoryStatus(context: StatusContext): Promise<MemoryStatus
       ...(provider === undefined && reason !== undefined
         ? { providerUnavailableReason: reason.replace(/\s*\n\s*/g, " ") }
         : {}),
+      ...(context.deep ? { providerOrigin: providerOrigin(agent, provider) } : {}),
       ...(identity === null ? {} : { indexIdentity: identity }),
     },
     storage: { databaseBytes: file, walBytes: wal },
@@ -129,15 +149,42 @@ export async function memoryStatus(context: StatusContext): Promise<MemoryStatus
   };
 }
 
-/** Asks the provider for one vector, as a search would. */
+/** What a change of models is about to make serve. */
+function rebuildOf(index: Index): Pick<MemoryStatus["vector"], "next"> {
+  const next = nextIdentity(index);
+  if (next === null) return {};
+  const { provider, model } = next;
+  return { next: { provider, model, missing: missingVectorCounts(index, next).passages } };
+}
+
+/** What named the provider, and by name where its key stands. */
+function providerOrigin({ config, home, memory }: ServedAgent, provider: EmbeddingProvider | undefined): string {
+  const { embedding } = home;
+  const named = explainKeys(config, memory.agentId).find(({ key }) => key === "provider")?.origin;
+  const why = embedding.explicit
+    ? `named by ${named ?? "the configuration"}`
+    : "chosen automatically: a local model file, else the first of openai, gemini, voyage and mistral that has a key";
+  const key = embedding.keyOrigin ?? embedding.credentials[provider?.id ?? embedding.provider]?.keyOrigin;
+  return key === undefined ? `${why}; no key` : `${why}; key from ${key}`;
+}
+
+/** Asks the provider for one vector, as a search would, and then for those of a few texts. */
 async function embeddingProbe(provider: EmbeddingProvider): Promise<MemoryStatus["embeddingProbe"]> {
   const startedAt = performance.now();
   try {
     const vector = await provider.embedQuery("ping", AbortSignal.timeout(PROBE_MS));
-    return { ok: true, ms: Math.round(performance.now() - startedAt), dims: vector.length };
+    const ms = Math.round(performance.now() - startedAt);
+    return { ok: true, ms, dims: vector.length, textsPerSecond: await textsPerSecond(provider) };
   } catch (error) {
     return { ok: false, error: messageOf(error) };
   }
+}
+
+async function textsPerSecond(provider: EmbeddingProvider): Promise<number> {
+  const inputs = Array.from({ length: PROBE_TEXTS }, (_, i) => ({ text: `Note ${i}. ${PROBE_SENTENCE.repeat(4)}` }));
+  const startedAt = performance.now();
+  await provider.embedDocuments(inputs, AbortSignal.timeout(PROBE_MS));
+  return Math.round((PROBE_TEXTS / (performance.now() - startedAt)) * 10_000) / 10;
 }
 
 function sourceCounts(index: Index, collections: readonly Collection[]): MemoryStatus["sourceCounts"] {

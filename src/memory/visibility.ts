@@ -1,4 +1,4 @@
-import { readFile } from "node:fs/promises";
+import { readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import type { MemorySettings } from "../home/types.ts";
 import { sessionIdOf } from "../notes/transcript.ts";
@@ -23,11 +23,11 @@ export type SessionEntry = {
 };
 
 /** The sessions of an agent by session key (lower case); empty when the gateway has written none, or nothing readable. */
-export async function readSessions(stateDir: string, agentId: string): Promise<Map<string, SessionEntry>> {
+export function readSessions(stateDir: string, agentId: string): Map<string, SessionEntry> {
   const sessions = new Map<string, SessionEntry>();
   let parsed: unknown;
   try {
-    parsed = JSON.parse(await readFile(join(stateDir, "agents", agentId, "sessions", "sessions.json"), "utf8"));
+    parsed = JSON.parse(readFileSync(join(stateDir, "agents", agentId, "sessions", "sessions.json"), "utf8"));
   } catch {
     return sessions;
   }

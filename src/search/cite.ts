@@ -100,7 +100,6 @@ function hitOf(row: Ranked, document: DocumentRow, shown: Shown, context: CiteCo
   const { profile, explain } = context.request;
   const textKind = profile.fusion === "weighted" ? profile.textScore : "bm25";
   const { importance, triggers } = shown;
-  const snippet = snippetOf(shown, profile.snippetChars, context.termsIn);
   // What was said stands on lines of the transcript that are not in a row: only the passage's own ends are known.
   const isTranscript = context.collections.get(document.collection)?.source === "sessions";
   return {
@@ -117,7 +116,11 @@ function hitOf(row: Ranked, document: DocumentRow, shown: Shown, context: CiteCo
     ...(row.bm25 === null ? {} : { textScore: textScoreOf(row.bm25, textKind) }),
     text: shown.text,
     body: shown.body,
-    snippet: isTranscript ? { ...snippet, startLine: shown.startLine, endLine: shown.endLine } : snippet,
+    // Looked for by surfaces that print it; others choose lines of their own.
+    get snippet() {
+      const snippet = snippetOf(shown, profile.snippetChars, context.termsIn);
+      return isTranscript ? { ...snippet, startLine: shown.startLine, endLine: shown.endLine } : snippet;
+    },
     ...(importance === null || importance === undefined ? {} : { importance }),
     ...(triggers ? { triggers } : {}),
     ...(explain ? { explain: explanationOf(row) } : {}),

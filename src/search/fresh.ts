@@ -54,7 +54,10 @@ function changedFile(path: string, document: DocumentRow, collection: Collection
   const { text } = decodeNote(readFileSync(path));
   if (text === null) return { state: "changed", text: "", passages: [] };
   const hash = new Bun.CryptoHasher("sha256").update(text).digest("hex");
-  return hash === document.hash ? current : { state: "changed", text, passages: cutPassages(text, cutting) };
+  // What another program indexed since has the file's hash, but passages of the text before it.
+  return hash === document.hash && document.mtimeMs >= 0
+    ? current
+    : { state: "changed", text, passages: cutPassages(text, cutting) };
 }
 
 function isMedia(path: string, collection: Collection): boolean {

@@ -1,25 +1,30 @@
-/** A text as the distinct numbers of its tokens; `Vocabulary` gives the numbers. */
+/** A text as the 32-bit hashes of its distinct tokens, ascending. */
 export type TokenSet = Uint32Array;
 
-/** Numbers the tokens of one search, so that comparing two texts costs array reads and not string hashing. */
-export class Vocabulary {
-  private readonly numbers = new Map<string, number>();
+const BLANK = 32;
 
-  get size(): number {
-    return this.numbers.size;
-  }
-
-  /** The distinct tokens of a string of tokens joined by blanks. */
-  tokenSet(tokens: string): TokenSet {
-    const distinct = new Set<number>();
-    for (const token of tokens.split(" ")) {
-      if (token === "") continue;
-      let number = this.numbers.get(token);
-      if (number === undefined) this.numbers.set(token, (number = this.numbers.size));
-      distinct.add(number);
+/** The distinct tokens of a string of tokens joined by blanks. Hashed (FNV-1a) as they are read: no token is cut out of the string. */
+export function tokenSet(tokens: string): TokenSet {
+  const hashes: number[] = [];
+  let hash = 0x811c9dc5;
+  let length = 0;
+  for (let at = 0; at <= tokens.length; at++) {
+    const code = at < tokens.length ? tokens.charCodeAt(at) : BLANK;
+    if (code !== BLANK) {
+      hash = Math.imul(hash ^ code, 0x01000193);
+      length++;
+    } else if (length > 0) {
+      hashes.push(hash);
+      hash = 0x811c9dc5;
+      length = 0;
     }
-    return Uint32Array.from(distinct);
   }
+  const sorted = Uint32Array.from(hashes).sort();
+  let kept = 0;
+  for (let at = 0; at < sorted.length; at++) {
+    if (at === 0 || sorted[at] !== sorted[at - 1]) sorted[kept++] = sorted[at]!;
+  }
+  return sorted.slice(0, kept);
 }
 
 export type Diversity<T> = {
@@ -40,8 +45,7 @@ type Waiting<T> = { row: T; gain: number; set: TokenSet | null; similarity: numb
  */
 export function* diversify<T>(groups: T[][], diversity: Diversity<T>): Generator<T> {
   const { lambda } = diversity;
-  const vocabulary = new Vocabulary();
-  const out: Marked[] = [];
+  const out: TokenSet[] = [];
   for (const group of groups) {
     const waiting: Waiting<T>[] = group.map((row) => ({
       row,
@@ -51,31 +55,22 @@ export function* diversify<T>(groups: T[][], diversity: Diversity<T>): Generator
       comparedTo: 0,
     }));
     while (waiting.length > 0) {
-      const at = out.length === 0 || lambda === 1 ? 0 : indexOfBest(waiting, out, lambda, vocabulary, diversity.tokens);
+      const at = out.length === 0 || lambda === 1 ? 0 : indexOfBest(waiting, out, lambda, diversity.tokens);
       const [next] = waiting.splice(at, 1);
       if (!next) return;
-      if (lambda < 1) {
-        next.set ??= vocabulary.tokenSet(diversity.tokens(next.row));
-        out.push(marked(next.set, vocabulary.size));
-      }
+      if (lambda < 1) out.push(next.set ?? tokenSet(diversity.tokens(next.row)));
       yield next.row;
     }
   }
 }
 
-function indexOfBest<T>(
-  waiting: Waiting<T>[],
-  out: Marked[],
-  lambda: number,
-  vocabulary: Vocabulary,
-  tokens: (row: T) => string,
-): number {
+function indexOfBest<T>(waiting: Waiting<T>[], out: TokenSet[], lambda: number, tokens: (row: T) => string): number {
   let best = 0;
   let bestValue = -Infinity;
   for (const [index, entry] of waiting.entries()) {
     if (entry.gain <= bestValue) break;
     if (entry.gain - (1 - lambda) * entry.similarity <= bestValue) continue;
-    entry.set ??= vocabulary.tokenSet(tokens(entry.row));
+    entry.set ??= tokenSet(tokens(entry.row));
     for (; entry.comparedTo < out.length; entry.comparedTo++) {
       const other = out[entry.comparedTo];
       if (other) entry.similarity = Math.max(entry.similarity, similarity(entry.set, other));
@@ -89,15 +84,6 @@ function indexOfBest<T>(
   return best;
 }
 
-/** A token set as a table, `bits[number]` = 1 when it holds the token; numbers past its end were given later. */
-type Marked = { bits: Uint8Array; size: number };
-
-function marked(set: TokenSet, vocabularySize: number): Marked {
-  const bits = new Uint8Array(vocabularySize);
-  for (const number of set) bits[number] = 1;
-  return { bits, size: set.length };
-}
-
 /**
  * The Jaccard similarity (shared tokens over all tokens) that two notes on one subject have anyway. Only what goes beyond it tells
  * that one repeats the other; counted from 0, it sends a second note with facts of its own behind a stray one.
@@ -105,10 +91,15 @@ function marked(set: TokenSet, vocabularySize: number): Marked {
 const SAME_SUBJECT = 0.4;
 
 /** How far a text repeats another, 0 to 1; two texts without any token are alike. */
-function similarity(set: TokenSet, other: Marked): number {
-  if (set.length === 0 && other.size === 0) return 1;
+function similarity(a: TokenSet, b: TokenSet): number {
+  if (a.length === 0 && b.length === 0) return 1;
   let shared = 0;
-  for (const number of set) shared += other.bits[number] ?? 0;
-  const jaccard = shared / (set.length + other.size - shared);
+  for (let i = 0, j = 0; i < a.length && j < b.length;) {
+    const difference = a[i]! - b[j]!;
+    if (difference === 0) shared++;
+    if (difference <= 0) i++;
+    if (difference >= 0) j++;
+  }
+  const jaccard = shared / (a.length + b.length - shared);
   return Math.max(0, (jaccard - SAME_SUBJECT) / (1 - SAME_SUBJECT));
 }

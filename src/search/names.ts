@@ -1,6 +1,7 @@
-import { documentPaths } from "../store/documents.ts";
+import { documentPaths, documentPathsHolding } from "../store/documents.ts";
 import { changeStamp } from "../store/meta.ts";
 import type { Index, Scope } from "../store/types.ts";
+import { isAscii } from "./scripts.ts";
 
 /** A document that was asked for by its name: 3 its whole path, 2 its base name, 1 its base name without the extension. */
 export type NameHit = { documentId: number; tier: 1 | 2 | 3 };
@@ -16,19 +17,35 @@ const known = new WeakMap<Index, { stamp: string; names: Map<string, Named[]> }>
  */
 export function nameLeg(index: Index, query: string, scope: Scope): NameHit[] {
   const allowed = scope.documentIds === undefined ? null : new Set(scope.documentIds);
-  return (namesOf(index).get(normalName(query)) ?? [])
+  return documentsNamed(index, normalName(query))
     .filter(
       ({ documentId, collection }) => scope.collections.includes(collection) && (allowed?.has(documentId) ?? true),
     )
     .map(({ documentId, tier }) => ({ documentId, tier }));
 }
 
+/** Indexes that were asked before. */
+const asked = new WeakSet<Index>();
+
+/** The first question is answered by a scan: to gather all names pays only where more questions come. */
+function documentsNamed(index: Index, name: string): Named[] {
+  const isFirst = !asked.has(index) && isAscii(name) && name !== "";
+  asked.add(index);
+  const names = isFirst ? namesAmong(documentPathsHolding(index, name)) : namesOf(index);
+  return names.get(name) ?? [];
+}
+
 function namesOf(index: Index): Map<string, Named[]> {
   const stamp = changeStamp(index);
   const remembered = known.get(index);
   if (remembered?.stamp === stamp) return remembered.names;
+  const names = namesAmong(documentPaths(index));
+  known.set(index, { stamp, names });
+  return names;
+}
+
+function namesAmong(documents: { id: number; collection: string; path: string }[]): Map<string, Named[]> {
   const names = new Map<string, Named[]>();
-  const documents = documentPaths(index);
   for (const document of documents) document.path = normalName(document.path);
   for (const tier of [3, 2, 1] as const) {
     for (const { id, collection, path } of documents) {
@@ -39,7 +56,6 @@ function namesOf(index: Index): Map<string, Named[]> {
       else if (!hits.some(({ documentId }) => documentId === id)) hits.push({ documentId: id, tier, collection });
     }
   }
-  known.set(index, { stamp, names });
   return names;
 }
 

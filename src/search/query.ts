@@ -34,8 +34,6 @@ export type ParsedQuery = {
   excluded: string[][];
   /** No word but stop words: they are searched all the same. */
   onlyStopWords: boolean;
-  /** Words and phrases as typed, folded, without stop words: what a snippet should show. */
-  display: string[];
   /** What a passage must hold, null when there is nothing to search for. */
   match: KeywordMatch | null;
 };
@@ -58,7 +56,6 @@ export function parseQuery(text: string, grammar: Grammar): ParsedQuery {
     demandPhrases: grammar === "qmd",
     excluded: excluded.filter((phrase) => phrase.length > 0),
     onlyStopWords,
-    display: [...new Set(kept.filter((token) => !isPartOfRun(token)).map((token) => token.surface))],
   };
   return { ...parsed, match: matchOf(parsed) };
 }

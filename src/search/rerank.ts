@@ -1,6 +1,6 @@
 import type { Hit, Reranker } from "./types.ts";
 
-/** How many of the first hits are judged again. */
+/** How many of the first hits are judged again when nobody says. */
 const RERANKED = 40;
 
 /**
@@ -16,8 +16,14 @@ export function retrievalShare(rank: number): number {
  * Orders the first hits by `share / rank + (1 − share) · rerank score`, which becomes their score; what was not judged follows.
  * Null when the reranker is not done by the deadline (milliseconds since 1970) or fails.
  */
-export async function reranked(query: string, hits: Hit[], rerank: Reranker, deadline: number): Promise<Hit[] | null> {
-  const head = hits.slice(0, RERANKED);
+export async function reranked(
+  query: string,
+  hits: Hit[],
+  rerank: Reranker,
+  deadline: number,
+  most = RERANKED,
+): Promise<Hit[] | null> {
+  const head = hits.slice(0, most);
   if (head.length === 0) return hits;
   const signal = AbortSignal.timeout(Math.max(1, deadline - Date.now()));
   const late = new Promise<null>((resolve) => signal.addEventListener("abort", () => resolve(null), { once: true }));
@@ -31,5 +37,5 @@ export async function reranked(query: string, hits: Hit[], rerank: Reranker, dea
     const explain = hit.explain && { ...hit.explain, rerank: judged };
     blended.push({ ...hit, score: share / (index + 1) + (1 - share) * judged, ...(explain ? { explain } : {}) });
   }
-  return [...blended.sort((a, b) => b.score - a.score), ...hits.slice(RERANKED)];
+  return [...blended.sort((a, b) => b.score - a.score), ...hits.slice(most)];
 }

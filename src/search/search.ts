@@ -70,7 +70,7 @@ function modeOf(vector: VectorLeg | null, hybrid: boolean): SearchAnswer["mode"]
 }
 
 /** The collections asked for, and where not every note of theirs counts the documents that do. */
-function scopeOf(index: Index, request: SearchRequest): Scope {
+export function scopeOf(index: Index, request: SearchRequest): Scope {
   const { collections } = request;
   if (!isFiltering(request)) return { collections };
   const documents = documentsIn(index, collections).filter(
@@ -79,7 +79,7 @@ function scopeOf(index: Index, request: SearchRequest): Scope {
   return documents.length === 0 ? { collections: [] } : { collections, documentIds: documents.map(({ id }) => id) };
 }
 
-function collectionsByName(home: Home): Map<string, Collection> {
+export function collectionsByName(home: Home): Map<string, Collection> {
   return new Map(home.collections.map((collection) => [collection.name, collection]));
 }
 
@@ -103,9 +103,14 @@ function rankedRows(
     if (relative) fillScores(added, fill, legs);
     candidates.push(...added);
   }
+  return rankedCandidates(engine, request, candidates);
+}
+
+/** Candidates in order: fused, weighed by recency and importance, sorted. */
+export function rankedCandidates(engine: SearchEngine, request: SearchRequest, candidates: Candidate[]): Ranked[] {
   const fused = fuse(candidates, request.profile);
   const facts = rankingFacts(
-    index,
+    engine.index,
     fused.map((candidate) => candidate.passageId),
   );
   return weighed(fused, facts, request, collectionsByName(engine.home));

@@ -1,3 +1,5 @@
+import { isAscii } from "./scripts.ts";
+
 /** What is printed of a passage. */
 export type Snippet = { text: string; startLine: number; endLine: number };
 
@@ -112,9 +114,12 @@ const GRAPHEME_WINDOW = 64;
 /** The last grapheme boundary at or before `at`, never 0: a first grapheme that is longer is cut between code points. */
 function graphemeEnd(text: string, at: number): number {
   const from = Math.max(0, at - GRAPHEME_WINDOW);
+  const around = text.slice(from, at + GRAPHEME_WINDOW);
+  // In ASCII every character is visible by itself, but for CR LF; loading the segmenter takes longer than a whole search.
+  if (isAscii(around)) return text[at - 1] === "\r" && text[at] === "\n" && at > 1 ? at - 1 : at;
   graphemes ??= new Intl.Segmenter(undefined, { granularity: "grapheme" });
   let boundary = 0;
-  for (const { index } of graphemes.segment(text.slice(from, at + GRAPHEME_WINDOW))) {
+  for (const { index } of graphemes.segment(around)) {
     if (from + index > at) break;
     boundary = from + index;
   }

@@ -9,7 +9,7 @@ const IRREGULAR_FORMS =
   "lead led|leap leapt|learn learnt|leave left|lend lent|light lit|lose lost|make made|mean meant|meet met|mistake mistook " +
   "mistaken|overcome overcame|pay paid|prove proven|ride rode ridden|ring rang rung|rise rose risen|run ran|say said|" +
   "see saw seen|seek sought|sell sold|send sent|shake shook shaken|shine shone|shoot shot|show shown|shrink shrank shrunk|" +
-  "sing sang sung|sink sank sunk|sit sat|sleep slept|slide slid|speak spoke spoken|spend spent|spin spun|spring sprang sprung|" +
+  "sing sang sung|sink sank sunk|sit sat|sleep slept|slide slid|sow sown|mow mown|sew sewn|swell swollen|speak spoke spoken|spend spent|spin spun|spring sprang sprung|" +
   "stand stood|steal stole stolen|stick stuck|strike struck stricken|strive strove striven|swear swore sworn|sweep swept|" +
   "swim swam swum|swing swung|take took taken|teach taught|tear tore torn|tell told|think thought|throw threw thrown|" +
   "understand understood|undertake undertook undertaken|wake woke woken|wear wore worn|weave wove woven|weep wept|win won|" +

@@ -83,6 +83,41 @@ export function indexTokenString(text: string): string {
   return (words + behind).slice(1);
 }
 
+/**
+ * Makes a finder of those of `wanted` (index tokens) that are among the tokens of a text, each once. A search looks for few words in
+ * the text of its hits, so words that begin like none of them are left out before anything is looked at closely.
+ */
+export function tokenFinder(wanted: ReadonlySet<string>): (text: string) => string[] {
+  const candidates = candidateChunks(wanted);
+  return (text) => {
+    const found = new Set<string>();
+    const rest = ASCII.test(text) ? (text.match(candidates) ?? []).join(" ") : text;
+    forEachChunk(rest, (normal, start, end) => {
+      const { words, behind } = workedOut(normal.slice(start, end));
+      for (const token of (words + behind).split(" ")) if (wanted.has(token)) found.add(token);
+    });
+    return [...found];
+  };
+}
+
+const ASCII = /^[\0-\x7f]*$/;
+
+/**
+ * Matches the chunks of an ASCII text except plain words (as in `PLAIN_WORD`, with punctuation around them) that begin like none of
+ * the tokens: all inflections of a word share the first letter.
+ */
+function candidateChunks(tokens: ReadonlySet<string>): RegExp {
+  const initials = new Set(Array.from(tokens, (token) => token.charAt(0)));
+  const others = "abcdefghijklmnopqrstuvwxyz"
+    .split("")
+    .filter((letter) => !initials.has(letter))
+    .join("");
+  const visible = String.raw`[^\0- ]`;
+  const around = String.raw`[^\0- A-Za-z0-9#@+]*`;
+  const otherWord = `${around}[${others}${others.toUpperCase()}][a-z]*${around}`;
+  return new RegExp(`(?<!${visible})(?!${otherWord}(?!${visible}))${visible}+`, "g");
+}
+
 /** The tokens of a text with what is known of each; words first. */
 export function analyse(text: string): Token[] {
   const words: Token[] = [];

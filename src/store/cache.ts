@@ -1,4 +1,5 @@
-import { inTransaction } from "./open.ts";
+import { withWriterLock } from "./lock.ts";
+import { inTransaction, openIndex } from "./open.ts";
 import { bytesToVector, vectorBytes } from "./vector-packed.ts";
 import type { Index } from "./types.ts";
 
@@ -77,6 +78,22 @@ export function writeLlmCache(index: Index, answers: ReadonlyMap<string, string>
       )
       .run(LLM_CACHE_ROWS);
   });
+}
+
+/**
+ * Keeps answers of models in the index at `path`, for a search that is done. Where somebody else is writing, or nobody may, they are
+ * let go: they are only asked for again.
+ */
+export async function keepLlmAnswers(path: string, answers: ReadonlyMap<string, string>): Promise<void> {
+  const write = (): void => {
+    const index = openIndex(path, { mode: "write" });
+    try {
+      writeLlmCache(index, answers);
+    } finally {
+      index.close();
+    }
+  };
+  await withWriterLock(path, write, { timeoutMs: 0 }).catch(() => {});
 }
 
 /** Empties the cache of models' answers; returns how many there were. */

@@ -1,4 +1,15 @@
-import { closeSync, existsSync, fstatSync, openSync, readSync, renameSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  fstatSync,
+  openSync,
+  readFileSync,
+  readSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 
 const MAGIC = "SQLite format 3\0";
 
@@ -6,8 +17,9 @@ const MAGIC = "SQLite format 3\0";
 export function damageOf(path: string): string | null {
   const file = openSync(path, "r");
   try {
-    const { size } = fstatSync(file);
+    const { size, ino } = fstatSync(file);
     if (size === 0) return null;
+    if (isReported(path, ino)) return "malformed";
     const header = Buffer.alloc(100);
     if (readSync(file, header, 0, 100, 0) < 100 || header.toString("latin1", 0, 16) !== MAGIC) return "not a database";
     const pageSize = header.readUInt16BE(16) === 1 ? 65536 : header.readUInt16BE(16);
@@ -15,6 +27,56 @@ export function damageOf(path: string): string | null {
     // The page count holds only when it was written together with the change counter; pages may still stand in the WAL.
     const counted = header.readUInt32BE(24) === header.readUInt32BE(92);
     return counted && pages * pageSize > size && !existsSync(`${path}-wal`) ? "cut short" : null;
+  } finally {
+    closeSync(file);
+  }
+}
+
+/**
+ * Remembers that SQLite met damage which the first page does not show, so that readers take the file for an empty index from now on
+ * and the next writer rebuilds it. `inode` is that of the file which was read: one put in its place meanwhile is another.
+ */
+export function reportDamage(path: string, inode = statSync(path, { throwIfNoEntry: false })?.ino): void {
+  try {
+    writeFileSync(reportPath(path), String(inode), { mode: 0o600 });
+  } catch {
+    // A folder that can't be written: whoever may write there meets the damage too.
+  }
+}
+
+/** Path of the index that was opened last. */
+let lastOpened: string | null = null;
+
+export function rememberOpened(path: string): void {
+  lastOpened = path;
+}
+
+/** Reports the index that a failing command worked with, when SQLite's damage is what it failed of. */
+export function reportDamageMet(error: unknown): void {
+  if (lastOpened !== null && isDamage(error)) reportDamage(lastOpened);
+}
+
+function isReported(path: string, inode: number): boolean {
+  try {
+    return existsSync(reportPath(path)) && readFileSync(reportPath(path), "utf8") === String(inode);
+  } catch {
+    return false;
+  }
+}
+
+function reportPath(path: string): string {
+  return `${path}.damaged`;
+}
+
+/** Stands as the `application_id` in the header of our files ("memq"). */
+export const APPLICATION_ID = 0x6d_65_6d_71;
+
+/** Whether a file carries our mark; one that doesn't may still be ours, since the mark reaches the file with the next checkpoint. */
+export function hasMark(path: string): boolean {
+  const file = openSync(path, "r");
+  try {
+    const id = Buffer.alloc(4);
+    return readSync(file, id, 0, 4, 68) === 4 && id.readUInt32BE(0) === APPLICATION_ID;
   } finally {
     closeSync(file);
   }
@@ -38,5 +100,6 @@ export function setAside(path: string, reason: string): string {
       if ((error as { code?: string }).code !== "ENOENT") throw error;
     }
   }
+  rmSync(reportPath(path), { force: true });
   return `The index ${path} was damaged (${reason}); it was set aside as ${target} and is rebuilt from your notes.`;
 }

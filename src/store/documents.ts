@@ -55,6 +55,21 @@ export function documentPaths(index: Index): { id: number; collection: string; p
     .all();
 }
 
+/** A character that a path may hold in more than one spelling: a backslash, or anything beyond printable ASCII. */
+const VARIABLE_CHARACTER = String.raw`*[^] -[^-~]*`;
+
+/**
+ * As `documentPaths`, without those that hold `text` (lower-case ASCII) in no spelling. Some of the rest don't either: SQLite knows
+ * lower case of ASCII alone.
+ */
+export function documentPathsHolding(index: Index, text: string): { id: number; collection: string; path: string }[] {
+  return index.db
+    .query<{ id: number; collection: string; path: string }, [string, string]>(
+      "SELECT id, collection, path FROM documents WHERE active = 1 AND (instr(lower(path), ?) OR path GLOB ?) ORDER BY id",
+    )
+    .all(text, VARIABLE_CHARACTER);
+}
+
 /** The active document at exactly this path. */
 export function findDocument(index: Index, collection: string, path: string): DocumentRow | null {
   return select(index, "AND d.collection = ? AND d.path = ?", collection, path)[0] ?? null;
@@ -201,6 +216,11 @@ export function removeDocuments(index: Index, ids: readonly number[]): void {
 /** Records that a file was touched and not changed. */
 export function touchDocument(index: Index, id: number, file: { mtimeMs: number; size: number }): void {
   index.db.query("UPDATE memq_files SET mtime_ms = ?, size = ? WHERE document_id = ?").run(file.mtimeMs, file.size, id);
+}
+
+/** Whether the index holds a document at all. */
+export function hasDocuments(index: Index): boolean {
+  return index.db.query("SELECT 1 FROM documents WHERE active = 1 LIMIT 1").get() !== null;
 }
 
 /** Active documents per collection, with the newest `modified_at` (ISO), ordered by name; each counts once per path. */

@@ -1,6 +1,6 @@
 import { Database } from "bun:sqlite";
 import { existsSync } from "node:fs";
-import { damageOf } from "./damage.ts";
+import { damageOf, hasMark } from "./damage.ts";
 import { tableNames } from "./schema.ts";
 
 /** Names of OpenClaw's own built-in index, of its older and its newer form. */
@@ -15,6 +15,8 @@ export function isForeign(tables: ReadonlySet<string>): boolean {
 
 /** Whether OpenClaw's own built-in index lies at `path`; ours then goes beside it. Missing and damaged files are not foreign. */
 export function isForeignIndex(path: string): boolean {
+  // Opening a database only to look at its tables would cost as much as the search that follows.
+  if (existsSync(path) && hasMark(path)) return false;
   return withForeign(path, isForeign, false);
 }
 

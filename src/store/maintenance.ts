@@ -1,4 +1,5 @@
-import { statSync } from "node:fs";
+import { constants, Database } from "bun:sqlite";
+import { existsSync, statSync } from "node:fs";
 import { clearLlmCache } from "./cache.ts";
 import { inTransaction } from "./open.ts";
 import { loadVec } from "./vec-extension.ts";
@@ -108,6 +109,27 @@ export function checkpoint(index: Index): boolean {
     return db.query<{ busy: number }, []>("PRAGMA wal_checkpoint(TRUNCATE)").get()?.busy === 0;
   } finally {
     db.run(`PRAGMA busy_timeout = ${patience}`);
+  }
+}
+
+/**
+ * Takes the journal files of an index away when nobody uses it any more, as a process does that kept it open for long; readers
+ * leave them. Nothing happens while another process has the index open.
+ */
+export function removeJournal(path: string): void {
+  if (!existsSync(`${path}-wal`)) return;
+  try {
+    const db = new Database(path, { readwrite: true });
+    try {
+      db.run("PRAGMA busy_timeout = 100");
+      db.fileControl(constants.SQLITE_FCNTL_PERSIST_WAL, 0);
+      // The last connection that has read the file removes its journal as it closes.
+      db.query("SELECT count(*) FROM sqlite_master").get();
+    } finally {
+      db.close();
+    }
+  } catch {
+    // In use, read-only or damaged: the next writer has the same to do.
   }
 }
 

@@ -2,7 +2,7 @@ import { constants, Database } from "bun:sqlite";
 import { closeSync, existsSync, mkdirSync, openSync } from "node:fs";
 import { dirname } from "node:path";
 import { MemqError } from "../errors.ts";
-import { damageOf, isDamage, setAside } from "./damage.ts";
+import { damageOf, isDamage, rememberOpened, setAside } from "./damage.ts";
 import { isForeign } from "./foreign.ts";
 import { memqTables, migrate, qmdWasHere, SCHEMA_VERSION, schemaVersion, tableNames } from "./schema.ts";
 import type { Index } from "./types.ts";
@@ -145,6 +145,7 @@ function emptyQmdTables(): string {
 }
 
 function indexOf(db: Database, path: string, mode: Index["mode"], state: Index["state"], warnings: string[]): Index {
+  if (state === "ready") rememberOpened(path);
   return { db, path, mode, state, warnings, engine: null, codes: null, close: () => db.close() };
 }
 

@@ -1,4 +1,5 @@
 import type { Database } from "bun:sqlite";
+import { APPLICATION_ID } from "./damage.ts";
 
 /** Version of the tables below; stands in `memq_meta` since `user_version` belongs to qmd. */
 export const SCHEMA_VERSION = 1;
@@ -125,7 +126,7 @@ export function migrate(db: Database): void {
     db.run(memqTables("main"));
     for (const trigger of ["documents_ai", "documents_ad", "documents_au"]) db.run(`DROP TRIGGER IF EXISTS ${trigger}`);
     db.run("DELETE FROM store_config WHERE key = 'fts_cjk_normalized_version'");
-    db.run("PRAGMA user_version = 0");
+    db.run(`PRAGMA user_version = 0; PRAGMA application_id = ${APPLICATION_ID}`);
     db.run(REMOVE_STALE);
     db.run(LAZY_MERGE);
     db.run("INSERT OR REPLACE INTO memq_meta(key, value) VALUES ('schema', ?)", [String(SCHEMA_VERSION)]);

@@ -1,6 +1,7 @@
 import { MemqError } from "../errors.ts";
 import type { Home } from "../home/types.ts";
 import { withWriterLock } from "../store/lock.ts";
+import { untilJobsDone } from "./await-jobs.ts";
 import { syncCancelled, type SyncProgress, type SyncReport } from "./report.ts";
 import type { FromWorker, WorkerSyncOptions } from "./worker-messages.ts";
 import { openWorker } from "./worker-thread.ts";
@@ -10,6 +11,8 @@ export type StartOptions = WorkerSyncOptions & {
   signal?: AbortSignal;
   /** Whether a sync that runs already will do; unless false. One that began before a change may have missed it. */
   joins?: boolean;
+  /** Whether batch jobs are waited for where the settings say so; unless false. */
+  awaitsJobs?: boolean;
 };
 
 type Running = {
@@ -31,7 +34,13 @@ const running = new Map<string, Running>();
  *
  * Rejects with `MemqError`: what `syncIndex` throws, `SYNC_CANCELLED`, or `SYNC_CRASHED` when the Worker died.
  */
-export async function startSync(home: Home, options: StartOptions = {}): Promise<SyncReport> {
+export function startSync(home: Home, options: StartOptions = {}): Promise<SyncReport> {
+  const { awaitsJobs = true, ...first } = options;
+  if (!awaitsJobs) return syncOnce(home, first);
+  return untilJobsDone(home, options.signal, (isFirst) => syncOnce(home, isFirst ? first : { ...first, force: false }));
+}
+
+async function syncOnce(home: Home, options: StartOptions): Promise<SyncReport> {
   const { onProgress, signal, joins = true, ...wanted } = options;
   for (let current = running.get(home.indexPath); current !== undefined; current = running.get(home.indexPath)) {
     if (joins && !current.cancelled && covers(current.options, wanted)) return join(current, onProgress, signal);

@@ -47,7 +47,9 @@ export function createInputs({ home, index }: CollectionRun, takesMedia: boolean
 
   const textInput = (row: MissingVector, document: DocumentRow): ReadyInput[] => {
     const passage = textOf(row);
-    return passage.trim() === "" ? [] : [{ row, input: { text: passage, title: document.title } }];
+    if (passage.trim() === "") return [];
+    // In an agent home one vector serves every passage of the same words, so it can't depend on one document's title.
+    return [{ row, input: home.kind === "agent" ? { text: passage } : { text: passage, title: document.title } }];
   };
 
   return {

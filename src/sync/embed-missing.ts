@@ -38,7 +38,7 @@ export async function embedMissing(run: EmbedRun): Promise<EmbedResult> {
   const result: EmbedResult = { embedded: 0, outcome: { state: "off" }, warnings: [] };
   if (run.provider !== undefined) return embedWith(run.provider, run, result);
   const { embedding, kind } = run.home;
-  const options = { kind, jobStore: jobStoreOf(run.index) };
+  const options = { kind, jobStore: jobStoreOf(run.index), awaitsJobs: false };
   const opened = await openProvider(embedding, options);
   if (opened.fallback !== undefined) result.warnings.push(`${opened.fallback.reason} The fallback stands in.`);
   if (opened.provider === undefined) return unavailable(opened.reason, opened.explicit, result);
@@ -107,13 +107,13 @@ function createWork(provider: EmbeddingProvider, run: EmbedRun): Work {
   const inputs = createInputs(run, provider.media);
   const total = missingVectorCounts(index, identity, collections).passages;
   let done = 0;
-  let sent = 0;
+  /** Texts whose new vectors were saved. */
+  let saved = 0;
   let refused = 0;
   /** Passages that can have no vector: pictures where the provider takes none, blanks, texts that it refused. */
   let without = 0;
 
   const embedGroup = async (group: readonly ReadyInput[]): Promise<void> => {
-    sent += group.length;
     const texts = group.map(({ input }) => input);
     await provider.embedDocuments(texts, signal, {
       onVectors: (positions, vectors) => {
@@ -123,6 +123,7 @@ function createWork(provider: EmbeddingProvider, run: EmbedRun): Work {
           return row === undefined || vector === undefined || vector.length === 0 ? [] : [{ ...row, vector }];
         });
         putVectors(index, identity, stored);
+        saved += stored.length;
         done += positions.length;
         onProgress({ phase: "embed", done: Math.min(done, total), total });
       },
@@ -153,7 +154,7 @@ function createWork(provider: EmbeddingProvider, run: EmbedRun): Work {
   };
 
   return {
-    embedded: () => sent,
+    embedded: () => saved,
     warnings: () => [
       ...inputs.warnings(),
       ...(refused > 0 ? [`The provider refused ${refused} texts; they are found by keyword only.`] : []),

@@ -1,4 +1,4 @@
-import { messageOf } from "../errors.ts";
+import { asMemqError, messageOf } from "../errors.ts";
 import type { Home, MemorySettings } from "../home/types.ts";
 import { type StartOptions, startSync } from "./client.ts";
 import { syncCancelled, type SyncReport } from "./report.ts";
@@ -35,6 +35,8 @@ const LEAST_PAUSE_MS = 2000;
 const PAUSE_FACTOR = 20;
 /** The same while watching: network and foreign file systems tell nothing of changes that are made elsewhere. */
 const WATCHED_PAUSE_MS = 60_000;
+/** Between two looks for the results of batch jobs. */
+const FETCH_PAUSE_MS = 60_000;
 
 /** Starts watching and timers as the settings say; the first sync is the caller's. */
 export function keepFresh(home: Home, options: FreshnessOptions): Freshness {
@@ -48,6 +50,7 @@ export function keepFresh(home: Home, options: FreshnessOptions): Freshness {
   let working = false;
   let last = { at: 0, ms: 0 };
   let watcher: Watcher | null = null;
+  let fetching: ReturnType<typeof setTimeout> | undefined;
 
   const work = async (): Promise<void> => {
     if (working) return;
@@ -56,15 +59,22 @@ export function keepFresh(home: Home, options: FreshnessOptions): Freshness {
       const collections = [...due];
       due.clear();
       try {
-        const report = await startSync(home, { collections, joins: false, signal });
+        const report = await startSync(home, { collections, joins: false, awaitsJobs: false, signal });
         last = { at: Date.now(), ms: report.ms };
         onReport?.(report);
+        if (report.embedding.state === "pending" && home.embedding.batch.wait) fetchLater(collections);
       } catch (error) {
-        if (!signal.aborted) onWarning(`A sync in the background failed: ${messageOf(error)}`);
+        if (!signal.aborted) onWarning(`A sync in the background failed: ${asMemqError(error).message}`);
       }
       watcher?.refresh();
     }
     working = false;
+  };
+  /** Looks for the results of batch jobs; notes that change meanwhile don't wait for them. */
+  const fetchLater = (collections: string[]): void => {
+    clearTimeout(fetching);
+    fetching = setTimeout(() => syncSoon(collections), Math.max(FETCH_PAUSE_MS, home.embedding.batch.pollIntervalMs));
+    fetching.unref();
   };
   const syncSoon = (names: Iterable<string>): void => {
     for (const name of names) due.add(name);
@@ -125,6 +135,7 @@ export function keepFresh(home: Home, options: FreshnessOptions): Freshness {
       closed.abort();
       watcher?.close();
       clearInterval(timer);
+      clearTimeout(fetching);
     },
   };
 }

@@ -1,11 +1,13 @@
 import type { EmbeddingProvider } from "../embed/types.ts";
 import type { Home } from "../home/types.ts";
+import { isDamage, reportDamage } from "../store/damage.ts";
 import { documentCounts, documentsOf, removeDocuments } from "../store/documents.ts";
 import { withWriterLock } from "../store/lock.ts";
 import { checkpoint, mergeTokens } from "../store/maintenance.ts";
 import { openIndex } from "../store/open.ts";
 import { passageTotal } from "../store/passages.ts";
 import type { Index } from "../store/types.ts";
+import { untilJobsDone } from "./await-jobs.ts";
 import type { EmbedResult } from "./embed-missing.ts";
 import { type CollectionReport, syncCancelled, type SyncProgress, type SyncReport } from "./report.ts";
 import { scanCollections, type CollectionScan } from "./scan.ts";
@@ -31,31 +33,42 @@ const NEVER = new AbortController().signal;
 
 /**
  * Brings a home's index up to date with its files: scans, reads and cuts what changed, removes what is gone, embeds what has no
- * vector. Runs under the writer lock; a second writer waits for it. Cancelling or killing it keeps what was written, and the next
+ * vector. Runs under the writer lock; a second writer waits for it. Batch jobs that are to be waited for are waited for without it. Cancelling or killing it keeps what was written, and the next
  * sync goes on from there. A provider that fails is reported in `embedding`; it does not undo the rest.
  *
  * Throws `MemqError`: `SYNC_CANCELLED`, or what opening or locking the index throws.
  */
 export async function syncIndex(home: Home, options: SyncOptions = {}): Promise<SyncReport> {
   const { signal } = options;
-  try {
-    return await withWriterLock(
+  const sync = (isFirst: boolean): Promise<SyncReport> =>
+    withWriterLock(
       home.indexPath,
-      () => syncLockedIndex(home, options),
+      () => syncLockedIndex(home, isFirst ? options : { ...options, force: false }),
       signal === undefined ? {} : { signal },
     );
+  try {
+    return await untilJobsDone(home, signal, sync);
   } catch (error) {
     throw signal?.aborted ? syncCancelled() : error;
   }
 }
 
-/** `syncIndex` for a caller that holds the writer lock. */
+/** `syncIndex` for a caller that holds the writer lock. Damage that shows on the way makes it begin again with a new index. */
 export async function syncLockedIndex(home: Home, options: SyncOptions): Promise<SyncReport> {
-  const index = openIndex(home.indexPath, { mode: "write" });
+  const sync = async (): Promise<SyncReport> => {
+    const index = openIndex(home.indexPath, { mode: "write" });
+    try {
+      return await syncOpenIndex(index, home, options);
+    } finally {
+      index.close();
+    }
+  };
   try {
-    return await syncOpenIndex(index, home, options);
-  } finally {
-    index.close();
+    return await sync();
+  } catch (error) {
+    if (!isDamage(error)) throw error;
+    reportDamage(home.indexPath);
+    return sync();
   }
 }
 

@@ -1,4 +1,4 @@
-import { MemqError, messageOf } from "../errors.ts";
+import { asMemqError } from "../errors.ts";
 import { vecExtensionPath } from "../llama/native.ts";
 import { setVecLoader } from "../store/vec-extension.ts";
 import { readDocument } from "./read-document.ts";
@@ -24,8 +24,7 @@ async function run(message: Extract<ToWorker, { type: "start" }>): Promise<void>
     });
     send({ type: "done", report });
   } catch (error) {
-    const known = error instanceof MemqError ? error : new MemqError("SYNC_FAILED", messageOf(error));
-    const { code, message, hint, exitCode } = known;
+    const { code, message, hint, exitCode } = asMemqError(error);
     send({ type: "failed", error: { code, message, exitCode, ...(hint === undefined ? {} : { hint }) } });
   }
 }

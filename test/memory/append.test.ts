@@ -1,9 +1,19 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { appendToMemory } from "../../src/memory/append.ts";
 import { sessionContext } from "../../src/memory/context.ts";
+import { childEnv, memqCommand } from "../cli/program.ts";
 
 let workspace: string;
 beforeEach(() => {
@@ -34,6 +44,44 @@ describe("appending", () => {
     expect(append("x", { date: "2026-02-30" })).rejects.toThrow("is not a date");
     expect(append(" \n")).rejects.toThrow("no text");
     expect(existsSync(join(workspace, "memory"))).toBe(false);
+  });
+
+  test("a NUL character, which would hide the whole note from the index, is refused", async () => {
+    expect(append("a\0b")).rejects.toThrow("NUL");
+    expect(existsSync(join(workspace, "memory"))).toBe(false);
+  });
+
+  test("a note in another encoding stays as it is", async () => {
+    const utf16 = Buffer.from("\ufeff# Notes\n", "utf16le");
+    const western = Buffer.from("# Año: reunión de facturación, mañana por la tarde\n", "latin1");
+    writeFileSync(join(workspace, "MEMORY.md"), utf16);
+    expect(append("new", { target: "long-term" })).rejects.toThrow("utf-16le");
+    expect(readFileSync(join(workspace, "MEMORY.md"))).toEqual(utf16);
+    writeFileSync(join(workspace, "MEMORY.md"), western);
+    expect(append("más", { target: "long-term" })).rejects.toThrow("windows-1252");
+    await append("plain", { target: "long-term" });
+    expect(readFileSync(join(workspace, "MEMORY.md"))).toEqual(Buffer.concat([western, Buffer.from("plain\n")]));
+  });
+
+  test("a text that finds no room is not half written and not reported as written", async () => {
+    const limited = (text: string) =>
+      Bun.spawnSync(
+        ["sh", "-c", 'ulimit -f 8; trap "" XFSZ; exec "$@"', "sh", ...memqCommand("memory", "append", text)],
+        {
+          env: childEnv({ OPENCLAW_STATE_DIR: join(workspace, "state") }),
+          cwd: workspace,
+        },
+      );
+    mkdirSync(join(workspace, "state/workspace"), { recursive: true });
+    const note = (): string => {
+      const folder = join(workspace, "state/workspace/memory");
+      return readFileSync(join(folder, readdirSync(folder)[0] ?? ""), "utf8");
+    };
+    expect(limited("first").exitCode).toBe(0);
+    const before = note();
+    const { exitCode, stdout, stderr } = limited("x".repeat(9000));
+    expect([exitCode, stdout.toString(), note()]).toEqual([1, "", before]);
+    expect(stderr.toString()).toContain("could not be written");
   });
 
   test("never writes through a symbolic link, of the file or of its folder", async () => {

@@ -48,7 +48,7 @@ describe("visibility of transcripts", () => {
     ["tree", undefined, []],
     ["self", "agent:main:unknown", []],
   ] as const)("%s of %s", async (visibility, key, expected) => {
-    const ids = visibleSessionIds(visibility, key, await readSessions(state, "main"));
+    const ids = visibleSessionIds(visibility, key, readSessions(state, "main"));
     expect([...(ids ?? ["everything"])].sort()).toEqual([...expected]);
   });
   test("agent and all see every transcript of the agent", async () => {
@@ -57,8 +57,8 @@ describe("visibility of transcripts", () => {
   });
   test("a missing or broken sessions.json is no error", async () => {
     writeFileSync(join(sessions, "sessions.json"), "{");
-    expect((await readSessions(state, "main")).size).toBe(0);
-    expect((await readSessions(state, "nobody")).size).toBe(0);
+    expect(readSessions(state, "main").size).toBe(0);
+    expect(readSessions(state, "nobody").size).toBe(0);
   });
 });
 

@@ -1,6 +1,7 @@
 import { afterAll, expect, test } from "bun:test";
 import { nameLeg } from "../../src/search/names.ts";
 import { documentsById } from "../../src/store/documents.ts";
+import { openIndex } from "../../src/store/open.ts";
 import { testHome } from "./homes.ts";
 
 const home = await testHome({
@@ -12,12 +13,13 @@ const home = await testHome({
   "memory/Café.md": "coffee",
   "memory/🐘.md": "elephant",
   "memory/my note.md": "blank",
+  "memory/back\\slash.md": "a name that holds a backslash",
 });
 afterAll(() => home.close());
 const collections = home.home.collections.map((collection) => collection.name);
 
-function ask(query: string): [string, number][] {
-  const hits = nameLeg(home.index, query, { collections });
+function ask(query: string, index = home.index): [string, number][] {
+  const hits = nameLeg(index, query, { collections });
   const documents = documentsById(
     home.index,
     hits.map((hit) => hit.documentId),
@@ -47,9 +49,16 @@ test.each([
   ["cafe\u0301", [["memory/Café.md", 1]]],
   ["🐘", [["memory/🐘.md", 1]]],
   ["my note", [["memory/my note.md", 1]]],
+  ["memory/back/slash.md", [["memory/back\\slash.md", 3]]],
   ["what is in the network note?", []],
   ["", []],
-] as [string, [string, number][]][])("%s", (query, expected) => expect(ask(query)).toEqual(expected));
+] as [string, [string, number][]][])("%s", (query, expected) => {
+  expect(ask(query)).toEqual(expected);
+  // A process that asks once looks them up another way.
+  const index = openIndex(home.home.indexPath, { mode: "read" });
+  expect(ask(query, index)).toEqual(expected);
+  index.close();
+});
 
 test("scope holds", () => {
   expect(nameLeg(home.index, "network", { collections: [] })).toEqual([]);

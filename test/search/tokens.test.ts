@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { array, assert, constantFrom, oneof, property, string } from "fast-check";
-import { indexTokenString, indexTokens } from "../../src/search/tokens.ts";
+import { indexTokenString, indexTokens, tokenFinder } from "../../src/search/tokens.ts";
 
 const anyText = oneof(
   string({ unit: "binary", maxLength: 200 }),
@@ -80,6 +80,33 @@ test("a token is tokenised to itself", () => {
   assert(
     property(anyText, (text) => {
       for (const token of indexTokens(text)) expect(indexTokens(token)).toContain(token);
+    }),
+  );
+});
+
+test("wanted tokens are the tokens that are wanted", () => {
+  const inflected = array(
+    constantFrom(
+      "story",
+      "Stories",
+      "yes",
+      "Yew",
+      "youth",
+      "dying",
+      "lies",
+      "Skies",
+      "USERS",
+      "running",
+      "runs",
+      "it's",
+    ),
+  ).map((words) => words.join(" "));
+  const text = oneof(anyText, inflected);
+  assert(
+    property(text, text, (held, asked) => {
+      const wanted = new Set(indexTokens(asked));
+      const expected = indexTokens(held).filter((token) => wanted.has(token));
+      expect(new Set(tokenFinder(wanted)(held))).toEqual(new Set(expected));
     }),
   );
 });

@@ -1,25 +1,16 @@
-import type { McpSurface } from "../../gateway/mcp/surface.ts";
 import type { Invocation } from "../parse.ts";
 import { flag } from "../parse.ts";
-import { memoryPlace } from "./memory-options.ts";
+import { surfaceOf } from "./mcp-home.ts";
 
-/** `memq mcp`: ends with its input. */
+/** `memq mcp`: over stdin and stdout, ending with its input; with `--http` until it is told to stop. */
 export async function run(invocation: Invocation): Promise<void> {
-  const surface = await surfaceOf(invocation);
-  const { serveMcpOverStdio } = await import("../../gateway/mcp/stdio.ts");
-  await serveMcpOverStdio(surface, { name: invocation.program });
-}
-
-/** The memory of an agent where one is named, else the notes of a qmd home. */
-async function surfaceOf(invocation: Invocation): Promise<McpSurface> {
-  const [{ memorySurface }, { openMemoryService }] = await Promise.all([
-    import("../../gateway/mcp/memory-tools.ts"),
-    import("../../memory/service.ts"),
+  if (flag(invocation, "http") || flag(invocation, "daemon")) {
+    const { runHttp } = await import("./mcp-http.ts");
+    return runHttp(invocation);
+  }
+  const [surface, { serveMcpOverStdio }] = await Promise.all([
+    surfaceOf(invocation),
+    import("../../gateway/mcp/stdio.ts"),
   ]);
-  const service = openMemoryService(memoryPlace(invocation), {
-    live: true,
-    watch: true,
-    log: (sentence) => console.error(sentence),
-  });
-  return memorySurface(service, { allowWrite: flag(invocation, "allow-write") });
+  return serveMcpOverStdio(surface, { name: invocation.program });
 }

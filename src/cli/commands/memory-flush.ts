@@ -15,14 +15,15 @@ export function run(invocation: Invocation): Promise<void> {
       recordFlush(engine.agent, { sessionKey, compactionCount });
       return flag(invocation, "json") ? writeJson({}) : writeOut(`Recorded for cycle ${compactionCount}.\n`);
     }
-    const answer = await checkFlush(engine.agent, engine.readIndex(), {
+    const question = {
       sessionKey,
       compactionCount,
       contextTokens: required(invocation, "context-tokens"),
       contextWindow: required(invocation, "context-window"),
       transcriptBytes: number(invocation, "transcript-bytes", { min: 0, whole: true }),
       workspaceAccess: value(invocation, "workspace-access"),
-    });
+    };
+    const answer = await engine.withIndex((index) => checkFlush(engine.agent, index, question));
     if (flag(invocation, "json")) return writeJson(answer);
     writeOut(answer.due ? `A flush is due.\n\n${answer.prompt ?? ""}\n` : `No flush is due: ${answer.reason}.\n`);
   });

@@ -18,7 +18,7 @@ export function run(invocation: Invocation): Promise<void> {
   };
   return withEngine(invocation, async (engine) => {
     if (engine.isEmpty()) await engine.index({});
-    const answer = await recallForMessage(engine.agent, engine.readIndex(), request);
+    const answer = await engine.withIndex((index) => recallForMessage(engine.agent, index, request));
     if (flag(invocation, "json")) writeJson(answer);
     else if (answer.context !== "") writeOut(`${answer.context}\n`);
     else notice("No entry is called up by this message.");

@@ -47,10 +47,11 @@ function textOf({ agentId, status, indexError }: Row, verbose: boolean): string 
     probe === undefined
       ? null
       : probe.ok
-        ? `ready (${probe.dims} dimensions, ${probe.ms} ms)`
+        ? `ready (${probe.dims} dimensions, ${probe.ms} ms, ${probe.textsPerSecond} texts of 100 words a second)`
         : `unavailable: ${probe.error}`;
   const rows: [string, string | null | undefined][] = [
     ["Provider", `${status.provider} (requested: ${status.requestedProvider})`],
+    ["Why", status.custom.providerOrigin],
     ["Model", status.model],
     ["Sources", status.sources.join(", ")],
     ["Extra paths", status.extraPaths.join(", ")],
@@ -69,6 +70,7 @@ function textOf({ agentId, status, indexError }: Row, verbose: boolean): string 
     ["Vector", vector.enabled ? (vector.available ? "ready" : "no vectors yet") : "disabled"],
     ["Vector dims", vector.dims?.toString()],
     ["Without a vector", vector.missing > 0 ? `${vector.missing} passages` : null],
+    ["Being made", vector.next && `vectors of ${vector.next.model}, ${vector.next.missing} passages to go`],
     ["FTS", status.fts.available ? "ready" : "unavailable"],
     ["Embedding cache", cache.enabled ? `enabled (${cache.entries} entries, cap ${cache.maxEntries})` : "disabled"],
     ["Batch", batch.enabled ? "enabled" : "disabled"],

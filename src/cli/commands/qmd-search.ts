@@ -1,13 +1,11 @@
 import { search } from "../../search/search.ts";
 import { notice } from "../output.ts";
 import type { Invocation } from "../parse.ts";
-import { flag, value } from "../parse.ts";
-import { lineTerms, limitOf, minScoreOf, queryOf, requestOf } from "../qmd/ask.ts";
-import { decorationFor } from "../qmd/decoration.ts";
+import { value } from "../parse.ts";
+import { printHits } from "../qmd/answer.ts";
+import { limitOf, minScoreOf, queryOf, requestOf } from "../qmd/ask.ts";
 import { formatOf } from "../qmd/format.ts";
 import { openQmd } from "../qmd/open.ts";
-import { printRows } from "../qmd/print-rows.ts";
-import { rowsOf } from "../qmd/rows.ts";
 import { scopeOf } from "../qmd/scope.ts";
 
 /** Reading an index can't be stopped halfway: the keyword leg takes milliseconds. */
@@ -34,13 +32,5 @@ export async function run(invocation: Invocation): Promise<void> {
     answer.hits.length === 0 &&
     (await search({ home, index: open.index, provider: null }, { ...request, limit: 1 })).hits.length > 0;
   for (const sentence of answer.notices) notice(sentence);
-  const fullPath = flag(invocation, "full-path");
-  const terms = lineTerms(query, value(invocation, "intent"));
-  const rows = rowsOf(open, answer.hits, { format, full: flag(invocation, "full"), fullPath, terms });
-  printRows(format, rows, {
-    lineNumbers: flag(invocation, "line-numbers"),
-    fullPath,
-    belowMinimum,
-    decoration: decorationFor(open, query),
-  });
+  printHits(invocation, open, answer.hits, { format, query, intent: value(invocation, "intent"), belowMinimum });
 }

@@ -1,6 +1,6 @@
 import { messageOf } from "../../errors.ts";
 import { type QmdHome, resolveQmdHome } from "../../home/qmd-home.ts";
-import { documentCounts } from "../../store/documents.ts";
+import { hasDocuments } from "../../store/documents.ts";
 import { openIndex } from "../../store/open.ts";
 import type { Index } from "../../store/types.ts";
 import { notice } from "../output.ts";
@@ -32,7 +32,7 @@ export async function openQmd(
     );
   }
   let index = openIndex(qmd.places.indexPath, { mode: "read" });
-  if (index.state === "unprepared" && documentCounts(index).length > 0) index = await prepared(index, qmd);
+  if (index.state === "unprepared" && hasDocuments(index)) index = await prepared(index, qmd);
   for (const warning of index.warnings) notice(warning);
   return { qmd, index, named: name === undefined || name === "index" ? undefined : name, program };
 }

@@ -21,7 +21,6 @@ export type Row = {
   /** Printed text: the whole document, or some lines under a header. */
   text: string;
   whole: boolean;
-  /** How the score came about: as JSON, and in lines for people. */
   explain?: object;
   explained?: string[];
   collection: string;
@@ -32,7 +31,10 @@ export type Row = {
   disk: string | null;
 };
 
-export type RowOptions = { format: Format; full: boolean; fullPath: boolean; terms: LineTerms };
+/** How the score of a hit came about: as JSON, and in lines for people. */
+export type Explain = (hit: Hit) => { json: object; lines: string[] } | undefined;
+
+export type RowOptions = { format: Format; full: boolean; fullPath: boolean; terms: LineTerms; explain?: Explain };
 
 /** Longest snippet of a format, in UTF-16 units. */
 const SNIPPET_CHARS = { json: 300, other: 500 };
@@ -53,6 +55,7 @@ function rowOf(open: OpenQmd, hit: Hit, options: RowOptions): Row {
   const disk = fullPath || format === "cli" ? diskPath(open, hit) : null;
   const onDisk = fullPath && disk !== null;
   const whole = full && hit.body !== "";
+  const explained = options.explain?.(hit);
   return {
     ...(onDisk ? {} : { docid: `#${hit.hash.slice(0, 6)}` }),
     score,
@@ -63,6 +66,7 @@ function rowOf(open: OpenQmd, hit: Hit, options: RowOptions): Row {
     ...(context === undefined ? {} : { context }),
     text: whole ? hit.body : `${hunk.header}\n${hunk.text}`,
     whole,
+    ...(explained === undefined ? {} : { explain: explained.json, explained: explained.lines }),
     collection,
     path,
     startLine: whole ? 1 : hunk.startLine,

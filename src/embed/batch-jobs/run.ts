@@ -15,6 +15,8 @@ export type JobOptions = {
   service: JobService;
   store: JobStore;
   batch: EmbeddingSettings["batch"];
+  /** Whether a call waits for its jobs where `batch.wait` says so; else its caller asks again. */
+  awaitsJobs: boolean;
   /** What takes over when a job fails. */
   inline: Sender["documents"];
   patience: Patience;
@@ -38,7 +40,7 @@ export function jobKey(input: EmbedInput): string {
 /**
  * Sends documents as asynchronous batch jobs. Submitted jobs are kept in `store`, and inputs that one of them already holds are
  * not submitted again, also after a restart. A job that fails is replaced by ordinary requests; after two failures all is.
- * With `wait` off, unfinished jobs end in `EMBED_PENDING`.
+ * Where they are not waited for, unfinished jobs end in `EMBED_PENDING`.
  */
 export function createJobSender(options: JobOptions): { documents: Sender["documents"]; status: () => BatchStatus } {
   const { protocol, batch, inline, store, context } = options;
@@ -76,14 +78,15 @@ export function createJobSender(options: JobOptions): { documents: Sender["docum
     return missing;
   };
 
-  /** Waits for a job; null while it is unfinished and `wait` is off. */
+  /** Waits for a job; null while it is unfinished and is not waited for. */
   const finish = async (job: Job, signal: AbortSignal): Promise<string[] | null> => {
-    const end = context.clock.now() + timeoutMs;
+    // Who asks now and then gives a job both of its times at once.
+    const end = options.awaitsJobs ? context.clock.now() + timeoutMs : job.submittedAt + 2 * timeoutMs;
     for (let pause = batch.pollIntervalMs; ; pause = Math.min(MAX_POLL_MS, pause * 1.5)) {
       const state = await retried(options, signal, (limited) => options.service.poll(job.id, limited, context));
       if (state.state === "done") return state.files;
       if (state.state === "failed") throw await jobFailure(job, state, options, signal);
-      if (!batch.wait) return null;
+      if (!batch.wait || (!options.awaitsJobs && context.clock.now() <= end)) return null;
       if (context.clock.now() + pause > end) {
         throw new EmbedError("timeout", `${protocol.id} batch ${job.id} timed out after ${timeoutMs}ms`);
       }

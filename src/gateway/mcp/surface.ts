@@ -57,6 +57,8 @@ export type McpSurface = {
     templates: ResourceTemplate[];
     read(uri: string): Promise<ReadResource | null>;
   };
+  /** Plain searches over HTTP, outside of the protocol: the body's typed `searches` and their limits. */
+  search?(body: Record<string, unknown>): Promise<object>;
   /** Lets go of everything that is open. */
   close(): Promise<void>;
 };

@@ -1,0 +1,46 @@
+import { join } from "node:path";
+import type { DaemonFiles } from "../../gateway/mcp/daemon.ts";
+import type { McpSurface } from "../../gateway/mcp/surface.ts";
+import type { Invocation } from "../parse.ts";
+import { flag } from "../parse.ts";
+import { qmdHomeOf } from "../qmd/home.ts";
+import { memoryPlace } from "./memory-options.ts";
+
+/** What is served: the memory of an agent where one is named, else the notes of a qmd home. */
+export async function surfaceOf(invocation: Invocation): Promise<McpSurface> {
+  if (!namesAgent(invocation)) {
+    const { notesSurface } = await import("../../gateway/mcp/notes-surface.ts");
+    return notesSurface(invocation);
+  }
+  const [{ memorySurface }, { openMemoryService }] = await Promise.all([
+    import("../../gateway/mcp/memory-tools.ts"),
+    import("../../memory/service.ts"),
+  ]);
+  const log = (sentence: string): void => console.error(sentence);
+  const service = openMemoryService(memoryPlace(invocation), { live: true, watch: true, log });
+  // The first sync begins now, and what is wrong is said when somebody asks.
+  service.engine().catch(() => {});
+  return memorySurface(service, { allowWrite: flag(invocation, "allow-write") });
+}
+
+/** Where the server in the background of this home is known, and what its child must be told of the home. */
+export async function daemonPlace(
+  invocation: Invocation,
+): Promise<{ files: DaemonFiles; env: Record<string, string> }> {
+  if (namesAgent(invocation)) {
+    const { resolveAgentHome } = await import("../../home/agent-home.ts");
+    const { home } = await resolveAgentHome({ ...memoryPlace(invocation), env: process.env, cwd: process.cwd() });
+    const base = home.indexPath.replace(/\.sqlite$/, "");
+    return { files: { pidFile: `${base}.mcp.pid`, logFile: `${base}.mcp.log` }, env: {} };
+  }
+  const { places } = await qmdHomeOf(invocation);
+  const base = join(places.cacheDir, places.indexName === "index" ? "mcp" : `mcp-${places.indexName}`);
+  return {
+    files: { pidFile: `${base}.pid`, logFile: `${base}.log` },
+    env: { INDEX_PATH: places.indexPath },
+  };
+}
+
+function namesAgent({ options }: Invocation): boolean {
+  return ["agent", "workspace", "state-dir", "config"].some((name) => options.has(name));
+}

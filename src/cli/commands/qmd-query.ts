@@ -1,0 +1,92 @@
+import { MemqError } from "../../errors.ts";
+import { type DeepRequest, deepSearch } from "../../search/deep.ts";
+import { explanationLines } from "../../search/deep-explanation.ts";
+import { parseQueryDocument, primaryQuery } from "../../search/query-document.ts";
+import { openQueryModels } from "../../search/query-models.ts";
+import { keepLlmAnswers } from "../../store/cache.ts";
+import { notice } from "../output.ts";
+import type { Invocation } from "../parse.ts";
+import { choice, flag, number, value } from "../parse.ts";
+import { printHits } from "../qmd/answer.ts";
+import { limitOf, minScoreOf, queryOf, requestOf } from "../qmd/ask.ts";
+import { formatOf } from "../qmd/format.ts";
+import { deadlineOf, openMeaning, sayWhatWasLeftOut } from "../qmd/meaning.ts";
+import { type OpenQmd, openQmd } from "../qmd/open.ts";
+import { scopeOf } from "../qmd/scope.ts";
+
+const CANDIDATES = 40;
+
+/** `query QUERY`: by words and by meaning, asked in other words and judged again where models for that are here. */
+export async function run(invocation: Invocation): Promise<void> {
+  const format = formatOf(invocation);
+  const document = parseQueryDocument(queryOf(invocation));
+  checkChunkStrategy(invocation);
+  const query = primaryQuery(document);
+  const intent = value(invocation, "intent") ?? (document.kind === "typed" ? document.intent : undefined);
+  const limit = limitOf(invocation, format);
+  const minScore = minScoreOf(invocation) ?? 0;
+  const fusion = choice(invocation, "fusion", ["relative", "weighted", "rrf"]) ?? "relative";
+  const candidateLimit = number(invocation, "candidate-limit", { min: 1, whole: true }) ?? CANDIDATES;
+  const deadline = deadlineOf(invocation);
+  if (flag(invocation, "no-gpu")) process.env["QMD_FORCE_CPU"] = "1";
+
+  const open = await openQmd(invocation);
+  const { home } = open.qmd;
+  const rule = fusion === "weighted" ? { fusion, vectorWeight: 0.7, textWeight: 0.3 } : { fusion: "relative" as const };
+  const common = requestOf(invocation, {
+    query,
+    collections: scopeOf(invocation, open),
+    profile: { ...home.search, ...rule },
+    limit,
+    deadline,
+  });
+  const { provider, degraded } = await openMeaning(open);
+  const models = await openQueryModels(open.index, open.qmd.models, {
+    modelsDir: open.qmd.places.modelsDir,
+    wanted: { expand: document.kind === "plain", rerank: !flag(invocation, "no-rerank") },
+  });
+  const request: DeepRequest = {
+    ...common,
+    document,
+    minScore,
+    candidateLimit,
+    rrf: fusion === "rrf",
+    explain: flag(invocation, "explain"),
+    ...(intent === undefined ? {} : { intent }),
+    ...(models.expand === undefined ? {} : { expand: models.expand }),
+    ...(models.rerank === undefined ? {} : { rerank: models.rerank }),
+  };
+  const answer = await deepSearch({ home, index: open.index, provider }, request);
+  if (answer.strongSignal !== undefined) {
+    notice(`Strong BM25 signal (${answer.strongSignal.toFixed(2)}) — skipping expansion`);
+  }
+  sayWhatWasLeftOut(degraded ? { ...answer, degraded: ["vector", ...answer.degraded] } : answer);
+  const { explanations } = answer;
+  printHits(invocation, open, answer.hits, {
+    format,
+    query,
+    intent,
+    ...(explanations === undefined
+      ? {}
+      : {
+          explain: ({ documentId }) => {
+            const explanation = explanations.get(documentId);
+            return explanation && { json: explanation, lines: explanationLines(explanation) };
+          },
+        }),
+  });
+  await keepAnswers(open, models.answers);
+}
+
+function checkChunkStrategy(invocation: Invocation): void {
+  const strategy = value(invocation, "chunk-strategy");
+  if (strategy === undefined || strategy === "auto" || strategy === "regex") return;
+  throw new MemqError("USAGE", `--chunk-strategy must be "auto" or "regex" (got "${strategy}")`);
+}
+
+/** The answer is out; what models said is kept for the next time. */
+async function keepAnswers({ index, qmd }: OpenQmd, answers: ReadonlyMap<string, string>): Promise<void> {
+  if (answers.size === 0 || index.state !== "ready") return;
+  index.close();
+  await keepLlmAnswers(qmd.places.indexPath, answers);
+}

@@ -1,0 +1,36 @@
+import { search } from "../../search/search.ts";
+import { servingIdentity } from "../../store/identity.ts";
+import type { Invocation } from "../parse.ts";
+import { value } from "../parse.ts";
+import { printHits } from "../qmd/answer.ts";
+import { limitOf, minScoreOf, queryOf, requestOf } from "../qmd/ask.ts";
+import { formatOf } from "../qmd/format.ts";
+import { deadlineOf, openMeaning, sayWhatWasLeftOut } from "../qmd/meaning.ts";
+import { openQmd } from "../qmd/open.ts";
+import { scopeOf } from "../qmd/scope.ts";
+
+const DEFAULT_MINIMUM = 0.3;
+
+/** `vsearch QUERY`: by meaning alone. Keywords stand in when the question can't be embedded in time, and that is said. */
+export async function run(invocation: Invocation): Promise<void> {
+  const format = formatOf(invocation);
+  const query = queryOf(invocation);
+  const limit = limitOf(invocation, format);
+  const minScore = minScoreOf(invocation) ?? DEFAULT_MINIMUM;
+  const deadline = deadlineOf(invocation);
+  const open = await openQmd(invocation);
+  const { home } = open.qmd;
+  const collections = scopeOf(invocation, open);
+  const { provider, degraded } = await openMeaning(open);
+  if (servingIdentity(open.index) === null) return printHits(invocation, open, [], { format, query });
+  const request = requestOf(invocation, {
+    query,
+    collections,
+    profile: { ...home.search, hybrid: false },
+    limit,
+    deadline,
+  });
+  const answer = await search({ home, index: open.index, provider }, { ...request, minScore });
+  sayWhatWasLeftOut(degraded ? { ...answer, degraded: ["vector"] } : answer);
+  printHits(invocation, open, answer.hits, { format, query, intent: value(invocation, "intent") });
+}

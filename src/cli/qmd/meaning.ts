@@ -1,0 +1,62 @@
+import { openProvider } from "../../embed/registry.ts";
+import type { EmbeddingProvider } from "../../embed/types.ts";
+import { untrustedNotice } from "../../home/trust.ts";
+import { documentCounts } from "../../store/documents.ts";
+import { servingIdentity } from "../../store/identity.ts";
+import { missingVectorCounts } from "../../store/vectors.ts";
+import { isOnTerminal, notice } from "../output.ts";
+import type { Invocation } from "../parse.ts";
+import { number } from "../parse.ts";
+import type { OpenQmd } from "./open.ts";
+
+/** How long a search that asks models may take: a gateway gives up at four seconds, a person waits longer. */
+const DEADLINE_MS = { piped: 3000, terminal: 30_000 };
+
+/** What printing and ending take at most, and which share of a short deadline is kept for them. */
+const ENDING = { ms: 150, share: 0.1 };
+
+/** When the answer must be printed, in milliseconds since 1970, so that the process has ended as long after its start as is allowed. */
+export function deadlineOf(invocation: Invocation): number {
+  const asked = number(invocation, "deadline", { min: 1, whole: true });
+  const configured = Number(process.env["MEMQ_DEADLINE_MS"]);
+  const otherwise = configured > 0 ? configured : isOnTerminal() ? DEADLINE_MS.terminal : DEADLINE_MS.piped;
+  const allowed = asked ?? otherwise;
+  return Math.round(performance.timeOrigin + allowed - Math.min(ENDING.ms, allowed * ENDING.share));
+}
+
+/** The provider that embeds questions; null where nothing is embedded that they could be compared with, or none can be had. */
+export type Meaning = { provider: EmbeddingProvider | null; degraded: boolean };
+
+/** Opens the provider, and says on stderr what is not embedded, what is not trusted, and why there is no provider. */
+export async function openMeaning(open: OpenQmd): Promise<Meaning> {
+  const { qmd, index, program } = open;
+  if (qmd.trust.state === "untrusted") for (const line of untrustedNotice(qmd.trust, program)) notice(line);
+  const serving = servingIdentity(index);
+  sayWhatIsMissing(open);
+  if (serving === null) return { provider: null, degraded: false };
+  const { provider, reason } = await openProvider(qmd.home.embedding, { kind: "qmd", env: process.env });
+  if (provider !== undefined) return { provider, degraded: false };
+  if (reason !== undefined) notice(reason);
+  return { provider: null, degraded: true };
+}
+
+/** qmd's words about documents without a vector. */
+function sayWhatIsMissing({ index, program }: OpenQmd): void {
+  const serving = servingIdentity(index);
+  const total = documentCounts(index).reduce((sum, { count }) => sum + count, 0);
+  const missing = serving === null ? total : missingVectorCounts(index, serving).documents;
+  if (missing === 0) return;
+  const percent = Math.round((missing / total) * 100);
+  notice(
+    percent >= 10
+      ? `Warning: ${missing} documents (${percent}%) need embeddings. Run '${program} embed' for better results.`
+      : `Tip: ${missing} documents need embeddings. Run '${program} embed' to index them.`,
+  );
+}
+
+/** Says on stderr what an answer was made without, and why. */
+export function sayWhatWasLeftOut({ degraded, notices }: { degraded: string[]; notices: string[] }): void {
+  const reasons = notices.join(" ");
+  if (degraded.length > 0) notice(`Degraded answer, without ${degraded.join(" and ")}. ${reasons}`.trimEnd());
+  else if (reasons !== "") notice(reasons);
+}

@@ -1,0 +1,102 @@
+import { exactDocument, resolveName, similarNames } from "../../search/resolve.ts";
+import { documentsIn } from "../../store/documents.ts";
+import type { DocumentRow } from "../../store/types.ts";
+import type { Invocation } from "../parse.ts";
+import { lookedUp, resolveContext } from "./lookup.ts";
+import { documentName } from "./names.ts";
+import type { OpenQmd } from "./open.ts";
+
+const SIMILAR = 3;
+
+/** A document that was asked for, in the index where it is; `name` is how it is called in the answer. */
+export type Wanted = { open: OpenQmd; document: DocumentRow; name: string };
+
+/**
+ * The documents that a glob, or a list of names and docids, means. `say` is told of each name that is none. Null: nothing was found
+ * where that is a failure.
+ */
+export async function wantedDocuments(
+  invocation: Invocation,
+  open: OpenQmd,
+  pattern: string,
+  say: (sentence: string) => void,
+): Promise<Wanted[] | null> {
+  const context = resolveContext(open);
+  const exact = exactDocument(context, pattern);
+  if (exact !== null) return [{ open, document: exact, name: shortName(open, exact) }];
+  const isGlob = /[*?{]/.test(pattern);
+  if (pattern.includes(",") && !isGlob) return listed(invocation, open, pattern, say);
+  if (/^["']?#?[0-9a-f]{6,64}["']?$/i.test(pattern)) {
+    const documents = await listed(invocation, open, pattern, say);
+    return documents.length === 0 ? null : documents;
+  }
+  const matching = await matchingDocuments(open, pattern);
+  if (matching.length > 0) return matching;
+  if (pattern.includes(",")) {
+    const documents = await listed(invocation, open, pattern, say);
+    if (documents.length > 0) return documents;
+  }
+  const { asked, open: other } = await lookedUp(invocation, open, pattern);
+  if (asked.resolution.kind === "document") {
+    const { document } = asked.resolution;
+    return [{ open: other, document, name: documentName(other, document) }];
+  }
+  say(`No files matched pattern: ${pattern}`);
+  return null;
+}
+
+/** A name may hold commas itself: of the pieces that could be one name the longest run that is a document counts. */
+async function listed(
+  invocation: Invocation,
+  open: OpenQmd,
+  list: string,
+  say: (sentence: string) => void,
+): Promise<Wanted[]> {
+  const context = resolveContext(open);
+  const pieces = list.split(",");
+  const found: Wanted[] = [];
+  for (let at = 0; at < pieces.length;) {
+    let end = pieces.length;
+    while (end > at + 1 && exactDocument(context, pieces.slice(at, end).join(",").trim()) === null) end--;
+    const name = pieces.slice(at, end).join(",").trim();
+    at = end;
+    if (name === "") continue;
+    const { open: other, asked } = await lookedUp(invocation, open, name);
+    const { resolution } = asked;
+    if (resolution.kind === "document") {
+      found.push({ open: other, document: resolution.document, name: documentName(other, resolution.document) });
+    } else if (resolution.kind === "ambiguous") {
+      const candidates = resolution.documents.map((document) => documentName(other, document));
+      say(`Ambiguous path ${name}: ${candidates.join(", ")}`);
+    } else {
+      const similar = similarNames(context, name, SIMILAR);
+      say(`File not found: ${name}${similar.length === 0 ? "" : ` (did you mean: ${similar.join(", ")}?)`}`);
+    }
+  }
+  return found;
+}
+
+/** The documents whose path, with or without its collection, matches a glob; in order of collection and path. */
+async function matchingDocuments(open: OpenQmd, pattern: string): Promise<Wanted[]> {
+  const { default: picomatch } = await import("picomatch");
+  const matches = picomatch(pattern.replace(/^(?:qmd:\/*|\/\/)/i, ""), { dot: true, nonegate: true });
+  const names = open.qmd.home.collections.map(({ name }) => name);
+  return documentsIn(open.index, names)
+    .filter(({ collection, path }) => matches(path) || matches(`${collection}/${path}`))
+    .map((document) => ({ open, document, name: shortName(open, document) }));
+}
+
+/** The path in its collection where that leads back to the document, else its full name. */
+function shortName(open: OpenQmd, document: DocumentRow): string {
+  if (open.named !== undefined) return documentName(open, document);
+  const found = resolveName(resolveContext(open), document.path);
+  const leadsBack = found.kind === "document" && found.document.id === document.id;
+  return leadsBack ? document.path : documentName(open, document);
+}
+
+/** The first `most` lines of a text, with a word on what is left out. */
+export function firstLines(text: string, most: number): string {
+  const lines = text.split("\n");
+  if (lines.length <= most) return text;
+  return `${lines.slice(0, most).join("\n")}\n\n[... truncated ${lines.length - most} more lines]`;
+}

@@ -1,0 +1,163 @@
+import { MemqError, messageOf } from "../../errors.ts";
+import type { Access } from "./guards.ts";
+import { hasToken, refusalOf } from "./guards.ts";
+import { answerPost, json } from "./post.ts";
+import type { Identity } from "./server.ts";
+import type { McpSurface } from "./surface.ts";
+
+/** Largest body of a request, in bytes. */
+export const MAX_BODY_BYTES = 4 * 1024 * 1024;
+/** A body must have arrived after this time. */
+const BODY_MS = 10_000;
+/** A request is given up after this time. */
+const REQUEST_MS = 120_000;
+
+export type HttpOptions = {
+  surface: McpSurface;
+  identity: Identity;
+  access: Access;
+  port: number;
+  /** Told of each request: method, path and duration, never what was asked. */
+  log: (line: string) => void;
+  limits?: { bodyMs?: number; requestMs?: number };
+};
+
+export type HttpServer = {
+  /** Address of the MCP endpoint. */
+  url: string;
+  /** Takes no more requests, and resolves when those that run have been answered or given up. */
+  stop(): Promise<void>;
+};
+
+/** Serves MCP over HTTP until it is stopped. Throws `PORT_IN_USE`, `HOST_UNKNOWN`. */
+export function startHttp(options: HttpOptions): HttpServer {
+  const { access, log } = options;
+  const stopping = new AbortController();
+  const running = new Set<Promise<Response>>();
+  const startedAt = performance.now();
+  const uptime = (): number => Math.floor((performance.now() - startedAt) / 1000);
+
+  async function timed(request: Request): Promise<Response> {
+    const began = performance.now();
+    const task = route(request, options, { stopping: stopping.signal, uptime });
+    running.add(task);
+    try {
+      return await task;
+    } finally {
+      running.delete(task);
+      const { pathname } = new URL(request.url);
+      log(`${clock()} ${request.method} ${pathname} (${Math.round(performance.now() - began)}ms)`);
+    }
+  }
+
+  const server = listen(access.host, options.port, timed, log);
+  const shown = access.host.includes(":") && !access.host.startsWith("[") ? `[${access.host}]` : access.host;
+  return {
+    url: `http://${shown}:${server.port}/mcp`,
+    async stop() {
+      const closed = server.stop();
+      await Promise.race([Promise.allSettled(running), Bun.sleep(700)]);
+      stopping.abort();
+      await Promise.race([closed, Bun.sleep(200)]);
+      await server.stop(true);
+    },
+  };
+}
+
+function listen(
+  host: string,
+  port: number,
+  fetch: (request: Request) => Promise<Response>,
+  log: (line: string) => void,
+): Bun.Server<undefined> {
+  try {
+    return Bun.serve({
+      hostname: host === "*" || host === "" ? "0.0.0.0" : host.replace(/^\[|\]$/g, ""),
+      port,
+      maxRequestBodySize: MAX_BODY_BYTES,
+      // An answer may take longer than a client is silent.
+      idleTimeout: 255,
+      fetch,
+      error(error) {
+        log(`${clock()} ${messageOf(error)}`);
+        return new Response("Internal Server Error", { status: 500 });
+      },
+    });
+  } catch (error) {
+    if ((error as { code?: string }).code === "EADDRINUSE") {
+      throw new MemqError("PORT_IN_USE", `Port ${port} already in use. Try a different port with --port.`, {
+        cause: error,
+      });
+    }
+    throw new MemqError("HOST_UNKNOWN", `The server can't listen on ${host}:${port}: ${messageOf(error)}.`, {
+      hint: "Give an address of this machine with --host.",
+      cause: error,
+    });
+  }
+}
+
+type Serving = { stopping: AbortSignal; uptime: () => number };
+
+async function route(request: Request, options: HttpOptions, serving: Serving): Promise<Response> {
+  const { surface, identity, access, limits = {} } = options;
+  const { pathname } = new URL(request.url);
+  const refusal = refusalOf(request, access);
+  if (refusal !== null) return rpcError(403, -32003, `Forbidden: ${refusal}`);
+  if (pathname === "/health" && request.method === "GET") return json(200, { status: "ok", uptime: serving.uptime() });
+  if (!hasToken(request, access)) {
+    return json(401, { error: "A bearer token is required" }, { "www-authenticate": 'Bearer realm="memq"' });
+  }
+  const isQuery = surface.search !== undefined && (pathname === "/query" || pathname === "/search");
+  if (pathname === "/mcp" && request.method !== "POST") {
+    return rpcError(405, -32000, "Method not allowed.", { allow: "POST" });
+  }
+  if (pathname !== "/mcp" && !(isQuery && request.method === "POST")) return new Response("Not Found", { status: 404 });
+  if (pathname === "/mcp" && !/^application\/json\b/i.test(request.headers.get("content-type") ?? "")) {
+    return rpcError(415, -32000, "Unsupported Media Type: Content-Type must be application/json");
+  }
+  const body = await bodyOf(request, limits.bodyMs ?? BODY_MS);
+  if (body instanceof Response) return body;
+  const late = AbortSignal.timeout(limits.requestMs ?? REQUEST_MS);
+  const signal = AbortSignal.any([request.signal, late, serving.stopping]);
+  if (pathname === "/mcp") return answerPost(request, body, { surface, identity, signal });
+  return answerSearch(surface, body, options.log);
+}
+
+/** The body as text, or the answer to one that is too large or too slow. */
+async function bodyOf(request: Request, ms: number): Promise<string | Response> {
+  if (Number(request.headers.get("content-length") ?? 0) > MAX_BODY_BYTES) return tooLarge();
+  const timer = Promise.withResolvers<null>();
+  const timeout = setTimeout(() => timer.resolve(null), ms);
+  try {
+    const text = await Promise.race([request.text(), timer.promise]);
+    if (text === null) return rpcError(408, -32000, "Request Timeout");
+    return Buffer.byteLength(text) > MAX_BODY_BYTES ? tooLarge() : text;
+  } catch {
+    return tooLarge();
+  } finally {
+    clearTimeout(timeout);
+  }
+}
+
+function tooLarge(): Response {
+  return rpcError(413, -32000, `Payload Too Large: at most ${MAX_BODY_BYTES} bytes`);
+}
+
+async function answerSearch(surface: McpSurface, body: string, log: (line: string) => void): Promise<Response> {
+  try {
+    const value = JSON.parse(body) as Record<string, unknown> | null;
+    if (!Array.isArray(value?.["searches"])) return json(400, { error: "Missing required field: searches (array)" });
+    return json(200, (await surface.search?.(value)) ?? { results: [] });
+  } catch (error) {
+    log(`${clock()} ${messageOf(error)}`);
+    return new Response("Internal Server Error", { status: 500 });
+  }
+}
+
+function rpcError(status: number, code: number, message: string, headers: Record<string, string> = {}): Response {
+  return json(status, { jsonrpc: "2.0", error: { code, message }, id: null }, headers);
+}
+
+function clock(): string {
+  return new Date().toTimeString().slice(0, 8) + `.${String(Date.now() % 1000).padStart(3, "0")}`;
+}

@@ -1,0 +1,137 @@
+import { statSync } from "node:fs";
+import { openQmd, type OpenQmd } from "../../cli/qmd/open.ts";
+import type { Invocation } from "../../cli/parse.ts";
+import type { EmbeddingProvider } from "../../embed/types.ts";
+import { MemqError, messageOf } from "../../errors.ts";
+import { servingIdentity } from "../../store/identity.ts";
+import { removeJournal } from "../../store/maintenance.ts";
+import { keepVectorCodes } from "../../store/vector-codes.ts";
+import { isSyncing, startSync } from "../../sync/client.ts";
+
+/** A qmd home that a server keeps open: what it holds follows the configuration and the index file. */
+export type NotesHome = {
+  /** Lends the home for work that may wait in between; its index stays open until the work is done. */
+  lend<T>(work: (open: OpenQmd) => Promise<T> | T): Promise<T>;
+  /** The provider that embeds questions; null, with the reason if one was wanted, when there is none. */
+  provider(open: OpenQmd): Promise<{ provider: EmbeddingProvider | null; reason?: string }>;
+  /** Brings the index up to date in the background: at once when it was seen to be behind, else now and then. */
+  refresh(isBehind: boolean): void;
+  /** Work that nobody waits for, but the end of the process. */
+  later(work: Promise<void>): void;
+  close(): Promise<void>;
+};
+
+type Held = { open: OpenQmd; stamp: string; users: number; retired: boolean };
+type Opening = Promise<{ provider: EmbeddingProvider | null; reason?: string }>;
+
+/** Between two looks at the disk that searches cause. */
+const REFRESH_MS = 60_000;
+/** A provider that could not be set up is tried again after this time. */
+const PROVIDER_RETRY_MS = 60_000;
+
+/** Opens the home that the command line names when it is first used, and again when its files are others. */
+export function keepNotesHome(invocation: Invocation): NotesHome {
+  let held: Held | null = null;
+  let opening: Promise<Held> | null = null;
+  const providers = new Map<string, { opening: Opening; at: number }>();
+  const closed = new AbortController();
+  const pending = new Set<Promise<void>>();
+  let refreshedAt = 0;
+
+  async function openHeld(): Promise<Held> {
+    const open = await openQmd(invocation);
+    if (open.index.state === "ready") keepVectorCodes(open.index);
+    return { open, stamp: stampOf(open), users: 0, retired: false };
+  }
+
+  function retire(): void {
+    if (held === null) return;
+    held.retired = true;
+    if (held.users === 0) held.open.index.close();
+    held = null;
+  }
+
+  async function current(): Promise<Held> {
+    if (held !== null && held.open.index.state === "ready" && stampOf(held.open) === held.stamp) return held;
+    opening ??= openHeld();
+    try {
+      const opened = await opening;
+      if (held !== opened) retire();
+      held = opened;
+      return opened;
+    } finally {
+      opening = null;
+    }
+  }
+
+  return {
+    async lend(work) {
+      const own = await current();
+      own.users += 1;
+      try {
+        return await work(own.open);
+      } finally {
+        own.users -= 1;
+        if (own.retired && own.users === 0) own.open.index.close();
+      }
+    },
+    provider({ qmd, index }) {
+      // Without vectors there is nothing that a question could be compared with.
+      if (servingIdentity(index) === null) return Promise.resolve({ provider: null });
+      const key = JSON.stringify(qmd.home.embedding);
+      const known = providers.get(key);
+      if (known !== undefined && Date.now() - known.at < PROVIDER_RETRY_MS) return known.opening;
+      const opened = reopened(known?.opening, async () => {
+        const { openProvider } = await import("../../embed/registry.ts");
+        const { provider, reason } = await openProvider(qmd.home.embedding, { kind: "qmd", env: process.env });
+        return { provider: provider ?? null, ...(reason === undefined ? {} : { reason }) };
+      });
+      providers.set(key, { opening: opened, at: Date.now() });
+      return opened;
+    },
+    refresh(isBehind) {
+      const home = held?.open.qmd.home;
+      if (home === undefined || closed.signal.aborted) return;
+      if (!isBehind && Date.now() - refreshedAt < REFRESH_MS) return;
+      refreshedAt = Date.now();
+      startSync(home, { embed: false, joins: !isBehind, signal: closed.signal }).catch((error: unknown) => {
+        if (error instanceof MemqError && error.code === "SYNC_CANCELLED") return;
+        console.error(`A sync in the background failed: ${messageOf(error)}`);
+      });
+    },
+    later(work) {
+      const task = work.catch((error: unknown) => console.error(messageOf(error))).finally(() => pending.delete(task));
+      pending.add(task);
+    },
+    async close() {
+      closed.abort();
+      await Promise.all(pending);
+      const home = held?.open.qmd.home;
+      for (const { opening: opened } of providers.values()) {
+        const { provider } = await opened.catch(() => ({ provider: null }));
+        await provider?.close();
+      }
+      const isBusy = (): boolean => home !== undefined && isSyncing(home.indexPath);
+      // A sync lets go of its lock before the process ends.
+      while (isBusy()) await Bun.sleep(5);
+      retire();
+      if (home !== undefined) removeJournal(home.indexPath);
+    },
+  };
+}
+
+/** What was opened before, when that is a provider; else the outcome of another attempt. */
+async function reopened(before: Opening | undefined, open: () => Opening): Opening {
+  const last = await before?.catch(() => null);
+  return last?.provider ? last : open();
+}
+
+/** Changes when the configuration, what is trusted, or the index is another file. */
+function stampOf({ qmd }: OpenQmd): string {
+  const { configPath, trustFile, indexPath } = qmd.places;
+  const written = [configPath, trustFile].map((path) => {
+    const stat = statSync(path, { throwIfNoEntry: false });
+    return stat === undefined ? "" : `${stat.ino}.${stat.mtimeMs}.${stat.size}`;
+  });
+  return [...written, statSync(indexPath, { throwIfNoEntry: false })?.ino ?? 0].join(" ");
+}

@@ -1,0 +1,152 @@
+import { lineTerms } from "../../cli/qmd/ask.ts";
+import { numbered } from "../../cli/qmd/format.ts";
+import type { OpenQmd } from "../../cli/qmd/open.ts";
+import { MemqError } from "../../errors.ts";
+import type { EmbeddingProvider } from "../../embed/types.ts";
+import { contextOf } from "../../home/qmd-contexts.ts";
+import { deepSearch } from "../../search/deep.ts";
+import { hunkOf, type LineTerms } from "../../search/hunk.ts";
+import { checkTypedQuery, parseQueryDocument, primaryQuery, type QueryDocument } from "../../search/query-document.ts";
+import { openQueryModels } from "../../search/query-models.ts";
+import { search } from "../../search/search.ts";
+import type { Hit, SearchAnswer } from "../../search/types.ts";
+import { keepLlmAnswers } from "../../store/cache.ts";
+import type { NotesHome } from "./notes-home.ts";
+
+/** What is asked of the notes: by words, by meaning, or in all of `query`'s stages. */
+export type NotesQuestion = {
+  how: "words" | "meaning" | "deep";
+  document: QueryDocument;
+  limit: number;
+  minScore: number;
+  /** Names of collections; those that the server was started with, or all that are not excluded, when absent. */
+  collections?: string[] | undefined;
+  candidateLimit?: number | undefined;
+  intent?: string | undefined;
+  rerank?: boolean | undefined;
+  /** Milliseconds that the answer may take. */
+  deadlineMs: number;
+};
+
+/** One document that was found. `file` is `collection/path`, and `snippet` some of its lines with their numbers. */
+export type NoteRow = {
+  docid: string;
+  file: string;
+  title: string;
+  score: number;
+  context: string | null;
+  line: number;
+  snippet: string;
+};
+
+export type NotesAnswer = { query: string; rows: NoteRow[]; degraded: string[]; warning: string };
+
+const CANDIDATES = 40;
+const SNIPPET_CHARS = 300;
+
+/** A question in plain words; lines that begin with `lex:`, `vec:`, `hyde:` or `intent:` are those of a query document. */
+export function documentOf(query: string): QueryDocument {
+  const isTyped = query.split("\n").some((line) => /^\s*(?:lex|vec|hyde|intent|expand):/i.test(line));
+  return isTyped ? parseQueryDocument(query) : { kind: "plain", query: query.replace(/\s*\n\s*/g, " ").trim() };
+}
+
+/** Answers a question from the notes of a home. Throws `QUERY_SYNTAX` and `COLLECTION_NOT_FOUND`. */
+export async function askNotes(notes: NotesHome, named: string[], question: NotesQuestion): Promise<NotesAnswer> {
+  const { document } = question;
+  if (document.kind === "typed") for (const typed of document.searches) checkTypedQuery(typed);
+  const deadline = Date.now() + question.deadlineMs;
+  const query = primaryQuery(document);
+  const intent = question.intent ?? (document.kind === "typed" ? document.intent : undefined);
+  const found = await notes.lend(async (open) => {
+    const collections = scopeIn(open, question.collections ?? (named.length > 0 ? named : undefined));
+    const meaning = question.how === "words" ? { provider: null } : await notes.provider(open);
+    const answer = await answerOf(notes, open, { ...question, intent }, { collections, deadline, ...meaning });
+    const terms = lineTerms(query, intent);
+    const left = meaning.reason === undefined ? answer.degraded : ["vector", ...answer.degraded];
+    const isEmpty = open.index.state === "missing" && collections.length > 0;
+    const reasons = [
+      ...(isEmpty ? ["Nothing is indexed yet; indexing has begun."] : []),
+      ...(collections.length === 0 ? ["There is no collection to search."] : []),
+      ...(meaning.reason === undefined ? [] : [meaning.reason]),
+      ...answer.notices,
+    ];
+    return {
+      query,
+      rows: answer.hits.map((hit) => rowOf(open, hit, terms)),
+      degraded: [...new Set(left)],
+      warning: reasons.join(" "),
+      isBehind: answer.stale || isEmpty,
+    };
+  });
+  notes.refresh(found.isBehind);
+  return found;
+}
+
+type Prepared = { collections: string[]; deadline: number; provider: EmbeddingProvider | null };
+
+async function answerOf(
+  notes: NotesHome,
+  { qmd, index }: OpenQmd,
+  question: NotesQuestion,
+  { collections, deadline, provider }: Prepared,
+): Promise<SearchAnswer> {
+  const { home } = qmd;
+  const { how, document, limit, minScore, intent } = question;
+  const common = { collections, deadline, limit, minScore, asOf: Date.now(), profile: home.search };
+  if (how !== "deep") {
+    const profile = { ...home.search, hybrid: how === "words" };
+    if (how === "meaning" && provider === null)
+      return { hits: [], mode: "keyword", degraded: [], notices: [], stale: false };
+    return search({ home, index, provider }, { ...common, profile, query: primaryQuery(document) });
+  }
+  const models = await openQueryModels(index, qmd.models, {
+    modelsDir: qmd.places.modelsDir,
+    wanted: { expand: document.kind === "plain", rerank: question.rerank !== false },
+  });
+  try {
+    return await deepSearch(
+      { home, index, provider },
+      {
+        ...common,
+        document,
+        candidateLimit: question.candidateLimit ?? CANDIDATES,
+        rrf: false,
+        ...(intent === undefined ? {} : { intent }),
+        ...(models.expand === undefined ? {} : { expand: models.expand }),
+        ...(models.rerank === undefined ? {} : { rerank: models.rerank }),
+      },
+    );
+  } finally {
+    models.close();
+    if (models.answers.size > 0 && index.state === "ready") {
+      notes.later(keepLlmAnswers(qmd.places.indexPath, models.answers));
+    }
+  }
+}
+
+function scopeIn({ qmd }: OpenQmd, asked: string[] | undefined): string[] {
+  const known = qmd.home.collections;
+  const unknown = asked?.find((name) => known.every((collection) => collection.name !== name));
+  if (unknown !== undefined) {
+    throw new MemqError("COLLECTION_NOT_FOUND", `Collection not found: ${unknown}.`, {
+      hint: `There are: ${known.map(({ name }) => name).join(", ")}.`,
+    });
+  }
+  return asked === undefined
+    ? known.filter(({ includeByDefault }) => includeByDefault).map(({ name }) => name)
+    : [...new Set(asked)];
+}
+
+function rowOf({ qmd }: OpenQmd, hit: Hit, terms: LineTerms): NoteRow {
+  const hunk = hunkOf(hit, SNIPPET_CHARS, terms);
+  return {
+    docid: `#${hit.hash.slice(0, 6)}`,
+    file: `${hit.collection}/${hit.path}`,
+    title: hit.title,
+    score: Math.round(hit.score * 100) / 100,
+    context: contextOf(qmd.config, hit.collection, hit.path) ?? null,
+    line: hunk.line,
+    // The header is no line of the document and has no number.
+    snippet: `${hunk.header}\n${numbered(hunk.text, hunk.startLine)}`,
+  };
+}

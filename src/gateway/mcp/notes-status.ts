@@ -1,0 +1,35 @@
+import type { OpenQmd } from "../../cli/qmd/open.ts";
+import { documentCounts } from "../../store/documents.ts";
+import { vectorCount } from "../../store/maintenance.ts";
+import { pendingEmbeddings } from "../../sync/pending.ts";
+
+/** What an index holds, as `status` and the instructions tell it. */
+export type NotesStatus = {
+  totalDocuments: number;
+  needsEmbedding: number;
+  hasVectorIndex: boolean;
+  collections: {
+    name: string;
+    path: string | null;
+    pattern: string | null;
+    documents: number;
+    lastUpdated: string;
+  }[];
+};
+
+/** Collections that hold documents, the one that changed last first. */
+export async function statusOf({ qmd, index }: OpenQmd): Promise<NotesStatus> {
+  const counts = documentCounts(index).toSorted((a, b) => (a.updatedAt < b.updatedAt ? 1 : -1));
+  return {
+    totalDocuments: counts.reduce((sum, { count }) => sum + count, 0),
+    needsEmbedding: (await pendingEmbeddings(index, qmd.home)).documents,
+    hasVectorIndex: vectorCount(index) > 0,
+    collections: counts.map(({ collection, count, updatedAt }) => ({
+      name: collection,
+      path: qmd.home.collections.find(({ name }) => name === collection)?.root ?? null,
+      pattern: qmd.config.collections.find(({ name }) => name === collection)?.pattern ?? null,
+      documents: count,
+      lastUpdated: updatedAt,
+    })),
+  };
+}

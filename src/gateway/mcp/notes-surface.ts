@@ -1,0 +1,97 @@
+import type { OpenQmd } from "../../cli/qmd/open.ts";
+import type { Invocation } from "../../cli/parse.ts";
+import { number, values } from "../../cli/parse.ts";
+import { documentUri, readDocument } from "./notes-documents.ts";
+import { keepNotesHome } from "./notes-home.ts";
+import { askNotes, type NotesQuestion } from "./notes-query.ts";
+import { statusOf } from "./notes-status.ts";
+import { type Notes, notesTools } from "./notes-tools.ts";
+import type { McpSurface } from "./surface.ts";
+
+/** A client waits longer for an answer than a command line may take. */
+const DEADLINE_MS = 10_000;
+
+/** The notes of a qmd home over MCP: qmd's tools, its resources, and what an agent should know of them. */
+export function notesSurface(invocation: Invocation): McpSurface {
+  const home = keepNotesHome(invocation);
+  const named = values(invocation, "collection");
+  const configured = Number(process.env["MEMQ_DEADLINE_MS"]);
+  const otherwise = configured > 0 ? configured : DEADLINE_MS;
+  const deadlineMs = number(invocation, "deadline", { min: 1, whole: true }) ?? otherwise;
+  const notes: Notes = {
+    ask: (question) => askNotes(home, named, { ...question, deadlineMs }),
+    home,
+    invocation,
+  };
+  const tools = notesTools(notes);
+  return {
+    tools: () => Promise.resolve(tools),
+    instructions: () => home.lend(instructionsFor),
+    resources: {
+      templates: [
+        {
+          name: "document",
+          title: "Document",
+          description: "A document of the index by its collection and path, as search results name it.",
+          uriTemplate: "qmd://{+path}",
+          mimeType: "text/markdown",
+        },
+      ],
+      read: (uri) => readDocument(home, uri),
+    },
+    search: (body) => plainSearch(notes, body),
+    close: () => home.close(),
+  };
+}
+
+async function instructionsFor(open: OpenQmd): Promise<string> {
+  const { qmd, program } = open;
+  const { totalDocuments, needsEmbedding, hasVectorIndex, collections } = await statusOf(open);
+  const names = collections.map(({ name }) => name).join(", ");
+  const embedding = !hasVectorIndex
+    ? [`Nothing is embedded yet, so only words are matched, not meaning; \`${program} embed\` changes that.`]
+    : needsEmbedding > 0
+      ? [`${needsEmbedding} documents are not embedded yet and are found by their words alone.`]
+      : [];
+  return [
+    `This server searches ${totalDocuments} Markdown documents on this machine.`,
+    ...(qmd.config.globalContext === undefined ? [] : [`Context: ${qmd.config.globalContext}`]),
+    ...(names === "" ? [] : [`Collections: ${names}. Call \`status\` for what each holds.`]),
+    ...embedding,
+    "",
+    "Searching, with `query`:",
+    "- `query` takes a question in plain words, and is enough most of the time.",
+    '- `searches` takes up to ten typed parts instead, the first of which counts most: `lex` for words (`"a phrase"` must be there, `-word` must not), `vec` for a question that is matched by meaning, `hyde` for a text such as the answer might be.',
+    "- Always send `intent`: what you want to know and why, in a sentence. It tells like passages apart.",
+    "Examples:",
+    '- {"query": "who approves travel expenses?", "intent": "find the approver of a travel claim"}',
+    '- {"searches": [{"type": "lex", "query": "\\"connection refused\\" 5432 -mysql"}], "intent": "why the database is not reached"}',
+    '- {"searches": [{"type": "vec", "query": "how do we roll back a release"}], "collections": ["docs"], "intent": "undo a deployment"}',
+    '- {"searches": [{"type": "lex", "query": "backup schedule"}, {"type": "hyde", "query": "Backups run every night at two and are kept for a month."}], "intent": "when backups run"}',
+    "",
+    "Reading: `get` takes the `file` or `docid` of a result, also `file:120` for the lines from 120 on, and `fromLine` with `maxLines`. `multi_get` takes a glob (`journal/2026-05-*.md`) or a list with commas.",
+    "Tips: `minScore` 0.5 leaves out what is loosely related; `collections` narrows a search; a snippet's line numbers are the document's own.",
+  ].join("\n");
+}
+
+/** The search of POST /query: typed parts alone, files as addresses. */
+async function plainSearch(notes: Notes, body: Record<string, unknown>): Promise<object> {
+  const searches = body["searches"] as { type: "lex" | "vec" | "hyde"; query: string }[];
+  if (searches.length === 0) return { results: [] };
+  const { limit = 10, minScore = 0, collections, candidateLimit, intent, rerank } = body as Partial<NotesQuestion>;
+  const { rows, degraded, warning } = await notes.ask({
+    how: "deep",
+    document: { kind: "typed", searches },
+    limit,
+    minScore,
+    collections,
+    candidateLimit,
+    intent,
+    rerank,
+  });
+  const results = rows.map((row) => {
+    const [collection = "", ...path] = row.file.split("/");
+    return Object.assign(row, { file: documentUri({ collection, path: path.join("/") }) });
+  });
+  return { results, ...(degraded.length === 0 ? {} : { degraded }), ...(warning === "" ? {} : { warning }) };
+}

@@ -1,0 +1,180 @@
+import type { ErrorBody, Message, RequestId } from "../jsonrpc.ts";
+import { errorBody, readMessage, RPC_ERRORS, RpcError } from "../jsonrpc.ts";
+import type { Era } from "./protocol.ts";
+import {
+  claimsModern,
+  eraOf,
+  MCP_ERRORS,
+  metaOf,
+  missingMeta,
+  MODERN_VERSION,
+  SUPPORTED_VERSIONS,
+  unsupportedVersion,
+  VERSION_KEY,
+} from "./protocol.ts";
+import type { Identity } from "./server.ts";
+import { answerRequest } from "./server.ts";
+import type { McpSurface } from "./surface.ts";
+
+type Request_ = Message & { id: string | number };
+type Answer = { jsonrpc: "2.0"; id: RequestId } & ({ result: object } | { error: ErrorBody });
+
+/** Methods whose subject stands in the `Mcp-Name` header too. */
+const NAMED: Record<string, string> = { "tools/call": "name", "prompts/get": "name", "resources/read": "uri" };
+
+/**
+ * Answers one POST to the MCP endpoint (Streamable HTTP of 2025-03-26 to 2026-07-28) without keeping anything of it: an older client
+ * may begin with any method. `signal` ends what runs.
+ */
+export async function answerPost(
+  request: Request,
+  body: string,
+  context: { surface: McpSurface; identity: Identity; signal: AbortSignal },
+): Promise<Response> {
+  let value: unknown;
+  try {
+    value = JSON.parse(body);
+  } catch {
+    return json(400, { jsonrpc: "2.0", id: null, error: { code: RPC_ERRORS.parse, message: "Parse error" } });
+  }
+  const isBatch = Array.isArray(value) && value.length > 0;
+  const messages = (isBatch ? (value as unknown[]) : [value]).map(readMessage);
+  const read = messages.filter((message) => message !== null);
+  const refused = read.find((message) => "error" in message);
+  if (refused !== undefined) return json(400, { jsonrpc: "2.0", ...refused });
+  const served = read.flatMap((message) => ("error" in message ? [] : [message]));
+
+  try {
+    const eras = served.map((message) => eraOfPost(request.headers, message));
+    if (isBatch && eras.includes("modern")) throw new RpcError("invalidRequest", "send one message at a time");
+    const requests = served.filter(hasId);
+    if (requests.length === 0) return new Response(null, { status: 202 });
+    const work = { ...context, requests, era: eras[0] ?? "legacy" };
+    return wantsStream(request.headers, work.era, requests) ? streamed(work) : await whole(work, isBatch);
+  } catch (error) {
+    const [only] = served;
+    return json(400, { jsonrpc: "2.0", id: only?.id ?? null, error: errorBody(error) });
+  }
+}
+
+type Work = { surface: McpSurface; identity: Identity; signal: AbortSignal; requests: Request_[]; era: Era };
+
+function hasId(message: Message): message is Request_ {
+  if (message.id === null) throw new RpcError("invalidRequest", "id must be a string or a number");
+  return message.id !== undefined;
+}
+
+/** The era of a message by its body, with the headers checked against it. */
+function eraOfPost(headers: Headers, { id, method, params }: Message): Era {
+  const named = headers.get("mcp-protocol-version");
+  const claimed = metaOf(params)[VERSION_KEY];
+  if (named !== null && typeof claimed === "string" && claimed !== named) {
+    throw mismatch(`MCP-Protocol-Version header value '${named}' does not match body value '${claimed}'`);
+  }
+  if (!claimsModern(params)) {
+    if (named !== null && !SUPPORTED_VERSIONS.includes(named)) throw unsupportedVersion(named);
+    if (named === MODERN_VERSION && id !== undefined) throw missingMeta();
+    return "legacy";
+  }
+  const era = eraOf(params);
+  if (era === "modern" && id !== undefined) checkStandardHeaders(headers, method, params, named);
+  return era;
+}
+
+/** Throws −32020 unless the headers say what the body says (specification 2026-07-28, Streamable HTTP, Request Metadata). */
+function checkStandardHeaders(
+  headers: Headers,
+  method: string,
+  params: Record<string, unknown>,
+  version: string | null,
+): void {
+  if (version === null) throw mismatch("MCP-Protocol-Version header is missing");
+  const methodHeader = headers.get("mcp-method");
+  if (methodHeader === null) throw mismatch("Mcp-Method header is missing");
+  if (methodHeader !== method)
+    throw mismatch(`Mcp-Method header value '${methodHeader}' does not match body value '${method}'`);
+  const source = NAMED[method];
+  if (source === undefined) return;
+  const name = headers.get("mcp-name");
+  if (name === null) throw mismatch("Mcp-Name header is missing");
+  const given = params[source];
+  if (decodedName(name) !== given)
+    throw mismatch(`Mcp-Name header value '${name}' does not match body value '${String(given)}'`);
+}
+
+/** A name that plain ASCII can't hold comes in base64 between marks. */
+function decodedName(value: string): string {
+  const encoded = /^=\?base64\?(.*)\?=$/s.exec(value)?.[1];
+  return encoded === undefined ? value : Buffer.from(encoded, "base64").toString("utf8");
+}
+
+function mismatch(sentence: string): RpcError {
+  return new RpcError(MCP_ERRORS.headerMismatch, `Header mismatch: ${sentence}`);
+}
+
+/** Older clients are answered by a stream, newer ones only where progress is to be told. */
+function wantsStream(headers: Headers, era: Era, requests: readonly Request_[]): boolean {
+  if (!(headers.get("accept") ?? "").includes("text/event-stream")) return false;
+  return era === "legacy" || requests.some(({ params }) => "progressToken" in metaOf(params));
+}
+
+async function answerOf(work: Work, request: Request_, notify: (json: string) => void): Promise<Answer> {
+  const { surface, identity, signal, era } = work;
+  const { id, method, params } = request;
+  try {
+    const call = {
+      method,
+      params,
+      era,
+      signal,
+      notify: (name: string, about: object) => notify(JSON.stringify({ jsonrpc: "2.0", method: name, params: about })),
+    };
+    const result = await Promise.race([answerRequest(surface, call, identity), ended(signal)]);
+    return { jsonrpc: "2.0", id, result };
+  } catch (error) {
+    return { jsonrpc: "2.0", id, error: errorBody(error) };
+  }
+}
+
+function ended(signal: AbortSignal): Promise<never> {
+  const late = (): RpcError => new RpcError(MCP_ERRORS.internal, "The request was given up: it took too long.");
+  return new Promise((_resolve, reject) => {
+    if (signal.aborted) reject(late());
+    signal.addEventListener("abort", () => reject(late()), { once: true });
+  });
+}
+
+async function whole(work: Work, isBatch: boolean): Promise<Response> {
+  const answers = await Promise.all(work.requests.map((request) => answerOf(work, request, () => {})));
+  const [first] = answers;
+  if (isBatch || first === undefined) return json(200, answers);
+  const unknown = "error" in first && first.error.code === RPC_ERRORS.unknownMethod;
+  return json(unknown && work.era === "modern" ? 404 : 200, first);
+}
+
+/** An event per message: notifications as they come, then the answers. */
+function streamed(work: Work): Response {
+  const encoder = new TextEncoder();
+  const gone = new AbortController();
+  const signal = AbortSignal.any([work.signal, gone.signal]);
+  const stream = new ReadableStream<Uint8Array>({
+    async start(controller) {
+      const send = (text: string): void => {
+        if (!gone.signal.aborted) controller.enqueue(encoder.encode(`event: message\ndata: ${text}\n\n`));
+      };
+      await Promise.all(
+        work.requests.map(async (request) => send(JSON.stringify(await answerOf({ ...work, signal }, request, send)))),
+      );
+      if (!gone.signal.aborted) controller.close();
+    },
+    // Whoever closes the stream wants no answer any more.
+    cancel: () => gone.abort(),
+  });
+  return new Response(stream, {
+    headers: { "content-type": "text/event-stream", "cache-control": "no-cache", "x-accel-buffering": "no" },
+  });
+}
+
+export function json(status: number, value: object, headers: Record<string, string> = {}): Response {
+  return new Response(JSON.stringify(value), { status, headers: { "content-type": "application/json", ...headers } });
+}

@@ -1,0 +1,243 @@
+import type { Scope } from "../store/types.ts";
+import { cite } from "./cite.ts";
+import { type DeepExplanation, explainHits } from "./deep-explanation.ts";
+import { reciprocalRankFusion, textScoreOf } from "./fuse.ts";
+import { keywordLeg, scoreByKeyword } from "./keyword.ts";
+import { candidatesOf, type QueryList } from "./lists.ts";
+import { parseQuery } from "./query.ts";
+import { primaryQuery, type QueryDocument, type TypedQuery } from "./query-document.ts";
+import type { Expander } from "./query-models.ts";
+import { bestPerDocument, type Ranked } from "./rank.ts";
+import { reranked } from "./rerank.ts";
+import { collectionsByName, rankedCandidates, scopeOf, type SearchEngine } from "./search.ts";
+import { termFinder } from "./terms.ts";
+import type { Hit, SearchAnswer, SearchRequest } from "./types.ts";
+import { startVectorLeg, type VectorLeg } from "./vector.ts";
+
+/** What `query` asks: a search with more stages. Its profile answers with documents. */
+export type DeepRequest = Omit<SearchRequest, "query"> & {
+  document: QueryDocument;
+  /** What the question is about, for the reranker. */
+  intent?: string;
+  /** How many documents the reranker judges at most. */
+  candidateLimit: number;
+  /** Published reciprocal rank fusion in place of the profile's rule. */
+  rrf: boolean;
+  expand?: Expander;
+};
+
+export type DeepAnswer = SearchAnswer & {
+  /** By document, where asked for. */
+  explanations?: Map<number, DeepExplanation>;
+  /** The keyword score that made expansion unnecessary. */
+  strongSignal?: number;
+};
+
+/** Documents of one list that count for reciprocal rank fusion. */
+const LISTED = 20;
+/** A variant that a model wrote counts half of the words as typed. */
+const VARIANT_WEIGHT = 0.5;
+/** The best keyword score and its distance to the next from which nothing has to be asked in other words. */
+const STRONG = { score: 0.85, lead: 0.15 };
+/** Share of the time left that expansion may take: it helps least. */
+const EXPANSION_SHARE = 0.4;
+/** A reranker that has less time than this is not asked. */
+const LEAST_RERANK_MS = 100;
+/** Kept back of the deadline for printing. */
+const RESERVE_MS = 30;
+
+/**
+ * Answers `query` in qmd's order: keywords, expansion unless they are sure already, lists for every variant by words and by
+ * meaning, fusion, reranking of the first documents, minimum score. Each stage ends by the deadline, and what is not done by then is
+ * left out and named in `degraded`.
+ */
+export async function deepSearch(engine: SearchEngine, request: DeepRequest): Promise<DeepAnswer> {
+  const primary = primaryQuery(request.document);
+  const inner: SearchRequest = { ...request, query: primary };
+  const scope = scopeOf(engine.index, inner);
+  if (primary.trim() === "" || scope.collections.length === 0 || request.limit < 1) {
+    return { hits: [], mode: "keyword", degraded: [], notices: [], stale: false };
+  }
+  const most = Math.max(request.limit, request.candidateLimit);
+  const search = { engine, request, scope: { ...scope, limit: Math.max(request.profile.pool, most * 4) } };
+  const found = await (request.document.kind === "plain"
+    ? plainLists(search, request.document.query)
+    : typedLists(search, request.document.searches));
+
+  const { lists, degraded, notices } = found;
+  const rows = orderedRows(engine, inner, lists, request.rrf);
+  const cited = cite(rows, most, {
+    index: engine.index,
+    home: engine.home,
+    request: inner,
+    collections: collectionsByName(engine.home),
+    termsIn: termFinder(parseQuery(primary, "qmd")),
+  });
+  notices.push(...cited.notices);
+  const judged = await withReranking(cited.hits, primary, request);
+  if (judged.left) {
+    degraded.push("rerank");
+    notices.push("Not reranked: the reranker was not done in time or failed.");
+  }
+  const minimum = request.minScore ?? request.profile.minScore;
+  const hits = judged.hits.filter(({ score }) => score >= minimum).slice(0, request.limit);
+  return {
+    hits,
+    mode: lists.some(({ source }) => source === "vec") ? "hybrid" : "keyword",
+    degraded: [...new Set(degraded)],
+    notices: [...new Set(notices)],
+    stale: cited.stale,
+    ...(found.strongSignal === undefined ? {} : { strongSignal: found.strongSignal }),
+    ...(request.explain ? { explanations: explainHits(cited.hits, judged.hits, lists, request.rrf) } : {}),
+  };
+}
+
+type Search = { engine: SearchEngine; request: DeepRequest; scope: Scope & { limit: number } };
+type Lists = { lists: QueryList[]; degraded: string[]; notices: string[]; strongSignal?: number };
+
+async function plainLists(search: Search, query: string): Promise<Lists> {
+  const { request } = search;
+  const meaning = startVectorLeg(search.engine, parseQuery(query, "qmd").text, request.deadline, search.scope);
+  const words = keywordList(search, "original", query, 1);
+  const strongSignal = request.intent === undefined && request.expand ? strongSignalOf(words) : null;
+  const expansion = strongSignal === null ? await expanded(search, query) : { variants: [], left: false };
+  const variants = expansion.variants;
+  const degraded = expansion.left ? ["expansion"] : [];
+  const notices = expansion.left ? ["Not expanded: the model was not done in time or failed."] : [];
+
+  const leg = meaning && (await meaning);
+  if (leg?.degraded) degraded.push("vector");
+  notices.push(...(leg?.notices ?? []));
+  const byWords = variants.filter(({ type }) => type === "lex");
+  const byMeaning = leg?.hits ? variants.filter(({ type }) => type !== "lex") : [];
+  const legs = await Promise.all(byMeaning.map(({ query: text }) => vectorLeg(search, text)));
+  const lists = [
+    words,
+    ...byWords.map(({ query: text }) => keywordList(search, "lex", text, VARIANT_WEIGHT)),
+    vectorList(leg, "original", query, 1),
+    ...byMeaning.map(({ type, query: text }, at) => vectorList(legs[at] ?? null, type, text, VARIANT_WEIGHT)),
+  ];
+  return { lists: filled(lists), degraded, notices, ...(strongSignal === null ? {} : { strongSignal }) };
+}
+
+/** The first list that found something counts twice as much as each of the others. */
+async function typedLists(search: Search, searches: readonly TypedQuery[]): Promise<Lists> {
+  const byMeaning = searches.filter(({ type }) => type !== "lex");
+  const legs = Promise.all(byMeaning.map(({ query }) => vectorLeg(search, query)));
+  const words = searches
+    .filter(({ type }) => type === "lex")
+    .map(({ query }) => keywordList(search, "lex", query, VARIANT_WEIGHT, true));
+  const found = await legs;
+  const lists = filled([
+    ...words,
+    ...byMeaning.map(({ type, query }, at) => vectorList(found[at] ?? null, type, query, VARIANT_WEIGHT)),
+  ]);
+  if (lists[0] !== undefined) lists[0].weight = 1;
+  return {
+    lists,
+    degraded: found.some((leg) => leg?.degraded) ? ["vector"] : [],
+    notices: found.flatMap((leg) => leg?.notices ?? []),
+  };
+}
+
+function filled(lists: readonly (QueryList | null)[]): QueryList[] {
+  return lists.filter((list) => list !== null).filter(({ hits }) => hits.length > 0);
+}
+
+/** `typed`: the user wrote it, so that an exact word of it counts as one. */
+function keywordList(
+  { engine, scope }: Search,
+  queryType: "original" | "lex",
+  query: string,
+  weight: number,
+  typed = queryType === "original",
+): QueryList {
+  const parsed = parseQuery(query, "qmd");
+  const hits = keywordLeg(engine.index, parsed, scope).map(({ passageId, documentId, bm25, exact }) => ({
+    passageId,
+    documentId,
+    score: bm25,
+    exact: exact && typed,
+  }));
+  return {
+    source: "fts",
+    queryType,
+    query,
+    weight,
+    hits,
+    scoresOf: (ids) => scoreByKeyword(engine.index, parsed, ids),
+  };
+}
+
+async function vectorLeg({ engine, request, scope }: Search, text: string): Promise<VectorLeg | null> {
+  return startVectorLeg(engine, text, request.deadline, scope);
+}
+
+function vectorList(
+  leg: VectorLeg | null,
+  queryType: QueryList["queryType"],
+  query: string,
+  weight: number,
+): QueryList | null {
+  if (!leg?.hits) return null;
+  const hits = leg.hits.map(({ passageId, documentId, cosine }) => ({
+    passageId,
+    documentId,
+    score: cosine,
+    exact: false,
+  }));
+  return { source: "vec", queryType, query, weight, hits, scoresOf: leg.cosines };
+}
+
+/** The best document's keyword score when it is high and far ahead of the next one's, else null. */
+function strongSignalOf({ hits }: QueryList): number | null {
+  const best = new Map<number, number>();
+  for (const { documentId, score } of hits) best.set(documentId, Math.max(best.get(documentId) ?? 0, score));
+  const [first = 0, second = 0] = [...best.values()].sort((a, b) => b - a).map((score) => textScoreOf(score, "bm25"));
+  return first >= STRONG.score && first - second >= STRONG.lead ? first : null;
+}
+
+async function expanded(
+  { request: { expand, deadline } }: Search,
+  query: string,
+): Promise<{ variants: TypedQuery[]; left: boolean }> {
+  if (expand === undefined) return { variants: [], left: false };
+  const signal = AbortSignal.timeout(Math.max(1, Math.round((deadline - Date.now()) * EXPANSION_SHARE)));
+  const late = new Promise<null>((resolve) => signal.addEventListener("abort", () => resolve(null), { once: true }));
+  const variants = await Promise.race([expand(query, signal).catch(() => null), late]);
+  return variants === null ? { variants: [], left: true } : { variants, left: false };
+}
+
+/** The best passage of each document, in order. */
+function orderedRows(engine: SearchEngine, request: SearchRequest, lists: QueryList[], rrf: boolean): Ranked[] {
+  const fill = request.profile.fusion === "relative";
+  const rows = bestPerDocument(rankedCandidates(engine, request, candidatesOf(lists, fill)));
+  if (!rrf) return rows;
+  const byDocument = new Map(rows.map((row) => [row.documentId, row]));
+  return reciprocalRankFusion(lists.map((list) => ({ ids: listedDocuments(list), weight: list.weight * 2 })))
+    .flatMap(({ id }) => byDocument.get(id) ?? [])
+    .map((row, at) => Object.assign(row, { score: 1 / (at + 1) }));
+}
+
+/** The documents of a list, best first, as far as they count for reciprocal rank fusion. */
+export function listedDocuments({ hits }: QueryList): number[] {
+  return [...new Set(hits.map(({ documentId }) => documentId))].slice(0, LISTED);
+}
+
+/** `left`: the reranker was wanted and did not answer. What it did not judge comes after, scoring no more than what it did. */
+async function withReranking(
+  hits: Hit[],
+  primary: string,
+  request: DeepRequest,
+): Promise<{ hits: Hit[]; left: boolean }> {
+  const { rerank, intent, deadline, candidateLimit } = request;
+  if (rerank === undefined || hits.length === 0) return { hits, left: false };
+  const end = deadline - RESERVE_MS;
+  if (end - Date.now() < LEAST_RERANK_MS) return { hits, left: true };
+  const query = intent === undefined ? primary : `${intent}\n\n${primary}`;
+  const ordered = await reranked(query, hits, rerank, end, candidateLimit);
+  if (ordered === null) return { hits, left: true };
+  const least = ordered.slice(0, candidateLimit).at(-1)?.score ?? 1;
+  for (const hit of ordered.slice(candidateLimit)) hit.score = Math.min(hit.score, least);
+  return { hits: ordered, left: false };
+}

@@ -1,0 +1,159 @@
+// The plug in a stand-in for the gateway, drawn from its published types, against real `memq rpc` processes.
+import { afterEach, describe, expect, test } from "bun:test";
+import { chmodSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import manifest from "../../src/integrations/openclaw/plug/openclaw.plugin.json";
+import { pauseAfter } from "../../src/integrations/openclaw/plug/rpc-child.ts";
+import type { Gateway } from "./gateway.ts";
+import { isRunning, plugFolder, startGateway, until } from "./gateway.ts";
+
+const cleanups: (() => Promise<void> | void)[] = [];
+afterEach(async () => {
+  for (const clean of cleanups.splice(0).reverse()) await clean();
+});
+
+async function gateway(
+  config: (place: ReturnType<typeof plugFolder>) => Record<string, unknown>,
+  options?: { service?: boolean },
+): Promise<{ place: ReturnType<typeof plugFolder>; host: Gateway }> {
+  const place = plugFolder();
+  cleanups.push(() => place.remove());
+  const host = await startGateway(config(place), place, options);
+  cleanups.push(() => host.stop());
+  return { place, host };
+}
+
+describe("a gateway with the plug", () => {
+  test("finds a passage and reads it", async () => {
+    const { host } = await gateway(({ memq }) => ({ command: memq }));
+    const answer = await host.search({ query: "which VLAN do the smart lights use?", maxResults: 1 });
+    expect(answer).toMatchObject({
+      results: [{ path: "memory/2026-02-10.md", source: "memory", citation: expect.any(String) }],
+      provider: "none",
+      mode: "keyword",
+    });
+    const read = await host.tool("memory_get").execute("call", { path: "memory/people/marta.md", from: 3, lines: 1 });
+    expect(read.details).toMatchObject({ path: "memory/people/marta.md", text: expect.stringContaining("walnuts") });
+    expect(JSON.parse(read.content[0]?.text ?? "")).toEqual(read.details);
+  });
+
+  test("starts one process for all tools, sessions and registrations, and ends it when it stops", async () => {
+    const { place, host } = await gateway(({ memq }) => ({ command: memq }));
+    // Hosts register a plugin again to list its tools.
+    const again = await startGateway({ command: place.memq }, place, { service: false });
+    await Promise.all([
+      host.search({ query: "router" }),
+      again.search({ query: "walnuts" }, { agentId: "main", sessionKey: "agent:main:other" }),
+    ]);
+    const pids = place.pids();
+    expect(pids).toHaveLength(1);
+    await host.stop();
+    expect(pids.filter(isRunning)).toEqual([]);
+  });
+
+  test("starts a killed process again and answers the search that it was asked", async () => {
+    const { place, host } = await gateway(({ memq }) => ({ command: memq }));
+    await host.search({ query: "router" });
+    const [first = 0] = place.pids();
+    process.kill(first, "SIGSTOP");
+    const asked = host.search({ query: "walnuts" });
+    await until(() => place.sent().includes("walnuts"));
+    process.kill(first, "SIGKILL");
+    expect((await asked)["results"]).not.toBeEmpty();
+    expect(place.pids()).toHaveLength(2);
+    expect(host.log.join("\n")).toContain("memq rpc ended (SIGKILL)");
+  });
+
+  test("starts a killed process again without being asked", async () => {
+    const { place, host } = await gateway(({ memq }) => ({ command: memq }));
+    await host.search({ query: "router" });
+    process.kill(place.pids()[0] ?? 0, "SIGKILL");
+    await until(() => place.pids().length === 2);
+    expect((await host.search({ query: "walnuts" }))["results"]).not.toBeEmpty();
+  });
+
+  test("tells memq of sessions", async () => {
+    const { place, host } = await gateway(({ memq }) => ({ command: memq }));
+    await host.search({ query: "router" });
+    host.sessionStarted("agent:main:main");
+    host.sessionUpdated({ target: { agentId: "main", sessionKey: "agent:main:main" } });
+    await until(() => place.sent().includes("session.updated"));
+    const notes = place
+      .sent()
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line) as { id?: number; method: string; params: unknown })
+      .filter(({ method }) => method.startsWith("session."));
+    const params = { sessionKey: "agent:main:main", agentId: "main" };
+    expect(notes).toEqual([
+      { jsonrpc: "2.0", method: "session.started", params },
+      { jsonrpc: "2.0", method: "session.updated", params },
+    ] as never);
+  });
+
+  test("shows the model how to use the tools that it has", async () => {
+    const { host } = await gateway(({ memq }) => ({ command: memq }), { service: false });
+    expect(host.prompt(["memory_search", "memory_get"]).join("\n")).toContain("memory_get");
+    expect(host.prompt(["read"])).toEqual([]);
+  });
+
+  test("reports wrong parameters as the tool's failure", async () => {
+    const { host } = await gateway(({ memq }) => ({ command: memq }));
+    const failure = await host.search({ query: "router", corpus: "wiki" }).catch((error: unknown) => error);
+    expect(String(failure)).toContain("parameter 'corpus'");
+  });
+});
+
+describe("without memq", () => {
+  test("a search says that memory is unavailable and why", async () => {
+    const { host } = await gateway(({ root }) => ({ command: join(root, "nowhere") }));
+    const answer = await host.search({ query: "router" });
+    expect(answer).toMatchObject({ results: [], disabled: true, unavailable: true });
+    expect(answer["error"]).toContain("nowhere");
+    expect(answer["action"]).toContain("memq setup --check openclaw");
+    expect((await host.tool("memory_get").execute("call", { path: "MEMORY.md" })).details).toMatchObject({
+      path: "MEMORY.md",
+      text: "",
+      disabled: true,
+      code: "MEMORY_READ_FAILED",
+    });
+  });
+
+  test("a program that keeps failing is started ever more rarely", async () => {
+    const { place, host } = await gateway(({ root }) => ({ command: [brokenProgram(root)] }), { service: false });
+    const answers = [];
+    for (let asked = 0; asked < 5; asked += 1) answers.push(await host.search({ query: "router" }));
+    expect(answers.every(({ unavailable }) => unavailable === true)).toBe(true);
+    expect(answers[0]?.["error"]).toContain("disk is on fire");
+    expect(answers[4]?.["error"]).toContain("next attempt in 1 s");
+    expect(place.pids()).toHaveLength(2);
+    expect([1, 2, 3, 4, 20].map(pauseAfter)).toEqual([0, 500, 1000, 2000, 30_000]);
+  });
+
+  test("a program that never answers costs no more than the deadline", async () => {
+    const { host } = await gateway(() => ({ command: ["sh", "-c", "exec sleep 60"], deadlineMs: 200 }));
+    const started = performance.now();
+    const answer = await host.search({ query: "router" });
+    expect(answer).toMatchObject({ unavailable: true, error: expect.stringContaining("time limit") });
+    expect(performance.now() - started).toBeLessThan(5000);
+  });
+
+  test("an error of memq's own reaches the agent with its hint", async () => {
+    const { place } = await gateway(({ memq }) => ({ command: memq }), { service: false });
+    const host = await startGateway({ command: place.memq }, { ...place, workspace: join(place.root, "gone") });
+    cleanups.push(() => host.stop());
+    expect((await host.search({ query: "router" }))["error"]).toContain("gone");
+  });
+});
+
+test("the manifest names the tools that are registered", () => {
+  expect(manifest.contracts.tools).toEqual(["memory_search", "memory_get"]);
+});
+
+/** A program that notes its start, says a word and fails. */
+function brokenProgram(root: string): string {
+  const path = join(root, "broken");
+  writeFileSync(path, `#!/bin/sh\necho $$ >> '${root}/pids'\necho 'disk is on fire' >&2\nexit 3\n`);
+  chmodSync(path, 0o755);
+  return path;
+}

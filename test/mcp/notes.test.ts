@@ -1,0 +1,225 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { qmdHome, type QmdTestHome } from "../qmd/homes.ts";
+import { connectStdio, type ForeignClient, type Generation, GENERATIONS, type ToolResult } from "./clients.ts";
+
+const NOTES = {
+  "docs/travel.md": "# Travel\n\nFlights are booked by Marta.\nShe approves every trip.\n",
+  "docs/My Notes/baz qux (2).md": "# Odd name\n\nThe quokka census is in here.\n",
+  "docs/100%.md": "# Percent\n\nA quokka at a hundred percent.\n",
+  "journal/2026-05-01.md": "# May\n\nA quokka crossed the road.\n",
+  "journal/2026-05-02.md": "# Second of May\n\nNothing but rain.\n",
+};
+const YAML = `global_context: Notes of a small team
+collections:
+  docs:
+    path: $ROOT/docs
+    context:
+      /: How we work
+  journal:
+    path: $ROOT/journal
+    ignore: ["private.md"]
+`;
+
+let home: QmdTestHome;
+beforeAll(async () => {
+  home = await qmdHome({ ...NOTES, "journal/private.md": "# Private\n" }, { yaml: YAML });
+});
+const open: ForeignClient[] = [];
+afterAll(async () => {
+  await Promise.all(open.map((client) => client.close()));
+  home.remove();
+});
+
+async function session(generation: Generation, args: string[] = [], at = home): Promise<ForeignClient> {
+  const client = await connectStdio(generation, args, { env: at.env, cwd: at.root });
+  open.push(client);
+  return client;
+}
+
+function textOf({ content }: ToolResult): string {
+  return content.map(({ text, resource }) => text ?? resource?.text ?? "").join("\n");
+}
+
+describe.each(GENERATIONS)("the notes of a home, asked by the official client (%s)", (generation) => {
+  let client: ForeignClient;
+  beforeAll(async () => {
+    client = await session(generation);
+  });
+
+  test("are introduced by what there is", async () => {
+    const words = client.getInstructions() ?? "";
+    expect(words).toContain("5 Markdown documents");
+    expect(words.indexOf("5 Markdown")).toBeLessThan(words.indexOf("Context: Notes of a small team"));
+    expect(words.indexOf("Context:")).toBeLessThan(words.indexOf("Collections: "));
+    expect(words).toContain("memq embed");
+    expect(words).toContain("intent");
+    expect(words).toContain("minScore");
+    const { tools } = await client.listTools();
+    expect(tools.map(({ name }) => name)).toEqual(["query", "get", "multi_get", "status"]);
+    expect(
+      tools.every(({ annotations }) => JSON.stringify(annotations) === '{"readOnlyHint":true,"openWorldHint":false}'),
+    ).toBe(true);
+    expect((await client.listResources()).resources).toEqual([]);
+    expect((await client.listResourceTemplates()).resourceTemplates.map(({ uriTemplate }) => uriTemplate)).toEqual([
+      "qmd://{+path}",
+    ]);
+  });
+
+  test("are found, with the document's own line numbers", async () => {
+    const found = await client.callTool({ name: "query", arguments: { query: "who approves trips?" } });
+    const [row] = found.structuredContent.results;
+    expect(row).toMatchObject({ file: "docs/travel.md", title: "Travel", line: 4 });
+    expect(row.context).toBe("Notes of a small team\n\nHow we work");
+    const [header, ...lines] = row.snippet.split("\n");
+    expect(header).toMatch(/^@@ -3,/);
+    expect(lines).toContain("4: She approves every trip.");
+    expect(textOf(found)).toStartWith(`Found 1 result for "who approves trips?":\n\n${row.docid} `);
+    const none = await client.callTool({ name: "query", arguments: { query: "zzzzqq" } });
+    expect(textOf(none)).toStartWith('No results found for "zzzzqq"');
+  });
+
+  test("open with get by every name that a tool printed, and with the address of a resource", async () => {
+    const found = await client.callTool({ name: "query", arguments: { query: "quokka" } });
+    const rows = found.structuredContent.results;
+    expect(rows).toHaveLength(3);
+    for (const { file, docid } of rows) {
+      for (const name of [file, docid]) {
+        const read = await client.callTool({ name: "get", arguments: { file: name, lineNumbers: false } });
+        const [{ resource } = {}] = read.content;
+        expect(resource?.text).toEndWith(readFileSync(join(home.root, file), "utf8"));
+        const again = await client.callTool({ name: "get", arguments: { file: resource?.uri } });
+        expect(again.isError).toBeUndefined();
+        const { contents } = await client.readResource({ uri: resource?.uri ?? "" });
+        expect(contents[0]?.text).toContain("quokka");
+      }
+    }
+    const all = await client.callTool({
+      name: "multi_get",
+      arguments: { pattern: rows.map((row: { file: string }) => row.file).join(",") },
+    });
+    expect(all.content).toHaveLength(3);
+  });
+
+  test("are read from a line on", async () => {
+    const read = await client.callTool({
+      name: "get",
+      arguments: { file: "docs/travel.md", fromLine: 3, maxLines: 1 },
+    });
+    expect(read.content[0]?.resource).toMatchObject({ uri: "qmd://docs/travel.md", mimeType: "text/markdown" });
+    expect(textOf(read)).toBe(
+      "<!-- Context: Notes of a small team\n\nHow we work -->\n\n3: Flights are booked by Marta.",
+    );
+    expect(textOf(await client.callTool({ name: "get", arguments: { file: "docs/travel.md:4" } }))).toEndWith(
+      "-->\n\n4: She approves every trip.\n5: ",
+    );
+  });
+
+  test("are several by a glob, with what is none named first", async () => {
+    const may = await client.callTool({ name: "multi_get", arguments: { pattern: "journal/2026-05-*.md" } });
+    expect(may.content.map(({ resource }) => resource?.uri)).toEqual([
+      "qmd://journal/2026-05-01.md",
+      "qmd://journal/2026-05-02.md",
+    ]);
+    const mixed = await client.callTool({ name: "multi_get", arguments: { pattern: "docs/travel.md, nowhere.md" } });
+    expect(mixed.content[0]?.text).toStartWith("Errors:\nFile not found: nowhere.md");
+    const large = await client.callTool({ name: "multi_get", arguments: { pattern: "docs/travel.md", maxBytes: 9 } });
+    expect(textOf(large)).toContain("[SKIPPED: docs/travel.md - File too large (0KB > 0KB). Use 'get'");
+  });
+
+  test("that are not there are named with what is like them, or the rule that keeps them out", async () => {
+    const near = await client.callTool({ name: "get", arguments: { file: "docs/travle.md" } });
+    expect(near.isError).toBe(true);
+    expect(textOf(near)).toBe("Document not found: docs/travle.md\n\nDid you mean one of these?\n  - travel.md");
+    const ignored = await client.callTool({ name: "get", arguments: { file: "journal/private.md" } });
+    expect(textOf(ignored)).toContain("Document excluded by ignore rule: journal/private.md\nCollection: journal");
+    const uri = "qmd://docs/none.md";
+    const read = await client.readResource({ uri }).catch((error: Error) => error.message);
+    if (generation === "legacy")
+      expect(read).toEqual({ contents: [{ uri, text: "Document not found: docs/none.md" }] });
+    else expect(read).toContain("Document not found: docs/none.md");
+  });
+
+  test("are asked wrongly: the model is told how to do better", async () => {
+    const ask = async (args: Record<string, unknown>): Promise<string> => {
+      const answer = await client.callTool({ name: "query", arguments: args });
+      expect(answer.isError).toBe(true);
+      return textOf(answer);
+    };
+    expect(await ask({})).toBe("Error: provide either 'query' (plain text) or 'searches' (typed sub-queries)");
+    expect(await ask({ query: "a", searches: [] })).toContain("mutually exclusive");
+    expect(await ask({ query: 7 })).toBe(
+      "Input validation error: Invalid arguments for tool query: query must be a string",
+    );
+    expect(await ask({ searches: [{ type: "lex", query: 'a "b' }] })).toContain("Structured search (lex):");
+    expect(await ask({ query: "a", collections: ["nope"] })).toContain("Collection not found: nope");
+  });
+
+  test("are counted by status", async () => {
+    const status = await client.callTool({ name: "status" });
+    expect(status.structuredContent).toMatchObject({ totalDocuments: 5, needsEmbedding: 5, hasVectorIndex: false });
+    expect(textOf(status)).toStartWith("QMD Index Status:\n  Total documents: 5\n");
+  });
+
+  test("answer the names that older gateways call, which are not listed", async () => {
+    const older = { query: "quokka", limit: 1, collection: "journal" };
+    for (const name of ["search", "deep_search"]) {
+      const { structuredContent } = await client.callTool({ name, arguments: older });
+      expect(structuredContent.results.map(({ file }: { file: string }) => file)).toEqual(["journal/2026-05-01.md"]);
+    }
+    expect((await client.callTool({ name: "vector_search", arguments: older })).structuredContent.results).toEqual([]);
+  });
+});
+
+test("a search is confined by --collection, and the index is the one that --index names", async () => {
+  const confined = await session("legacy", ["-c", "journal"]);
+  const found = await confined.callTool({ name: "query", arguments: { query: "quokka" } });
+  expect(found.structuredContent.results.map(({ file }: { file: string }) => file)).toEqual(["journal/2026-05-01.md"]);
+  const other = await session("legacy", ["--index", "other"]);
+  const status = await other.callTool({ name: "status" });
+  expect(status.structuredContent.totalDocuments).toBe(0);
+});
+
+test("a file that changed or went is not served as it was, and the index follows", async () => {
+  const own = await qmdHome({ "n/a.md": "# A\n\nThe heron stands.\n", "n/b.md": "# B\n\nThe heron flies.\n" });
+  const client = await session("modern", [], own);
+  writeFileSync(join(own.root, "n/a.md"), "# A\n\nThe heron and the newcomer.\n");
+  rmSync(join(own.root, "n/b.md"));
+  const found = await client.callTool({ name: "query", arguments: { query: "heron" } });
+  expect(found.structuredContent.results.map(({ file }: { file: string }) => file)).toEqual(["n/a.md"]);
+  expect(found.structuredContent.results[0].snippet).toContain("newcomer");
+  for (;;) {
+    const status = await client.callTool({ name: "status" });
+    if (status.structuredContent.totalDocuments === 1) break;
+  }
+});
+
+test("a collection that is added while the server runs is there", async () => {
+  const own = await qmdHome(
+    { "n/a.md": "# A\n", "m/b.md": "# B\n\nAn otter.\n" },
+    { yaml: "collections:\n  n:\n    path: $ROOT/n\n" },
+  );
+  const client = await session("legacy", [], own);
+  await client.callTool({ name: "status" });
+  const added = await own.run("collection", "add", "m", "--name", "m");
+  expect(added.exitCode).toBe(0);
+  const found = await client.callTool({ name: "query", arguments: { query: "otter", collections: ["m"] } });
+  expect(found.structuredContent.results).toHaveLength(1);
+});
+
+test("a project's configuration that is not trusted leads nowhere else, over MCP too", async () => {
+  const own = await qmdHome({ "in/a.md": "# A\n\nA lynx.\n", "out/b.md": "# B\n\nA lynx.\n" });
+  const folder = join(own.root, "in");
+  await Bun.write(join(folder, ".qmd/index.yml"), "collections:\n  in:\n    path: .\n  out:\n    path: ../out\n");
+  const heard: string[] = [];
+  const client = await connectStdio("legacy", [], { env: own.env, cwd: folder, onStderr: (text) => heard.push(text) });
+  open.push(client);
+  for (;;) {
+    const found = await client.callTool({ name: "query", arguments: { query: "lynx" } });
+    const files = found.structuredContent.results.map(({ file }: { file: string }) => file);
+    expect(files).not.toContain("out/b.md");
+    if (files.includes("in/a.md")) break;
+  }
+  expect(heard.join("")).toContain("Skipping collection 'out'");
+});

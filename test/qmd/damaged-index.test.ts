@@ -1,0 +1,32 @@
+import { Database } from "bun:sqlite";
+import { expect, test } from "bun:test";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { memq } from "../cli/program.ts";
+
+test("a search that meets damage behind the first page fails in words, and the next update rebuilds the index", async () => {
+  const root = mkdtempSync(join(process.env["HOME"] ?? "/tmp", "damaged-"));
+  const env = { XDG_CONFIG_HOME: join(root, "config"), XDG_CACHE_HOME: join(root, "cache") };
+  mkdirSync(join(root, "notes"));
+  for (let n = 0; n < 40; n++)
+    writeFileSync(join(root, `notes/n${n}.md`), `Note ${n} speaks of kilo${n} and zebras.\n`);
+  await memq(["collection", "add", join(root, "notes"), "--name", "notes"], { env });
+
+  const path = join(root, "cache/qmd/index.sqlite");
+  const db = new Database(path);
+  db.run("PRAGMA wal_checkpoint(TRUNCATE)");
+  const rootOf = db.query<{ rootpage: number }, []>("SELECT rootpage FROM sqlite_master WHERE name = 'memq_fts_idx'");
+  const page = rootOf.get()!.rootpage;
+  db.close();
+  const bytes = readFileSync(path);
+  bytes.fill(0, (page - 1) * 4096, page * 4096);
+  writeFileSync(path, bytes);
+
+  const broken = await memq(["search", "kilo7", "--json"], { env });
+  expect([broken.exitCode, broken.stdout]).toEqual([1, ""]);
+  expect(broken.stderr).toContain("damaged");
+  expect((await memq(["update"], { env })).exitCode).toBe(0);
+  const mended = await memq(["search", "kilo7", "--json"], { env });
+  expect(JSON.parse(mended.stdout)[0].file).toBe("qmd://notes/n7.md");
+  rmSync(root, { recursive: true, force: true });
+});

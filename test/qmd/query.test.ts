@@ -1,0 +1,215 @@
+import { Database } from "bun:sqlite";
+import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { modelHost } from "../../src/llama/client.ts";
+import { hashedWords } from "../search/homes.ts";
+import { models } from "../llama/models-folder.ts";
+import { collectionsYaml, qmdHome, type QmdTestHome } from "./homes.ts";
+
+// Real models are loaded here, perhaps on a busy machine.
+setDefaultTimeout(30_000);
+
+const NOTES = {
+  "notes/router.md": "# Router\n\nThe router sits in the hall and has VLAN 10 for the cameras.\n",
+  "notes/bread.md": "# Bread\n\nSourdough needs flour, water, salt and twelve hours.\n",
+  "notes/cat.md": "# Cat\n\nThe cat sleeps on the sofa all day.\n",
+  "notes/revenue.md": "# Revenue\n\nQuarterly revenue grew by nine percent.\n",
+};
+
+let home: QmdTestHome;
+beforeAll(async () => {
+  home = await qmdHome(NOTES);
+});
+afterAll(() => home.remove());
+
+describe("a query document", () => {
+  const mistakes: [string, string][] = [
+    [
+      "lex: a\nexpand: b",
+      "Line 2 starts with expand:, but query documents cannot mix expand with typed lines. Submit a single expand query instead.",
+    ],
+    ["expand:", "expand: query must include text."],
+    ["intent: a\nintent: b\nlex: c", "Line 2: only one intent: line is allowed per query document."],
+    ["lex: a\nintent:", "Line 2: intent: must include text."],
+    ["lex:", "Line 1 (lex:) must include text."],
+    [
+      "lex: a\n\nplain",
+      "Line 3 is missing a lex:/vec:/hyde:/intent: prefix. Each line in a query document must start with one.",
+    ],
+    ["intent: a", "intent: cannot appear alone. Add at least one lex:, vec:, or hyde: line."],
+    ['lex: a "b', 'Line 1 (lex): Lex query has an unmatched double quote ("). Add the closing quote or remove it.'],
+    ["vec: a -b", "Line 1 (vec): Negation (-term) is not supported in vec/hyde queries. Use lex for exclusions."],
+  ];
+  test.each(mistakes)("%j is refused in qmd's words", async (query, sentence) => {
+    const { parseQueryDocument } = await import("../../src/search/query-document.ts");
+    expect(() => parseQueryDocument(query)).toThrow(sentence);
+  });
+
+  test("is read from the command line, and a mistake is exit code 1", async () => {
+    expect(await home.run("query", "vec: a -b")).toEqual({
+      stdout: "",
+      stderr: `${mistakes.at(-1)?.[1]}\n`,
+      exitCode: 1,
+    });
+    const rows = await home.json("query", "intent: networks\nlex: router\nlex: hall", "--json");
+    expect(rows.map(({ path }) => path)).toEqual(["router.md"]);
+  });
+});
+
+describe("without embeddings and models", () => {
+  test("query answers by keywords with one notice, vsearch with nothing", async () => {
+    const notice = "Warning: 4 documents (100%) need embeddings. Run 'memq embed' for better results.\n";
+    const query = await home.run("query", "where is the router?", "--json");
+    expect(query).toMatchObject({ stderr: notice, exitCode: 0 });
+    expect(JSON.parse(query.stdout)[0]).toMatchObject({ path: "router.md", line: 1 });
+    expect(await home.run("vsearch", "router", "--json")).toEqual({ stdout: "[]\n", stderr: notice, exitCode: 0 });
+    expect((await home.run("deep-search", "router", "--files")).stdout).toContain("qmd://notes/router.md");
+  });
+
+  test("reciprocal rank fusion scores by place, as qmd does without reranking", async () => {
+    const rows = await home.json("query", "router cat", "--json", "--fusion", "rrf", "--explain");
+    expect(rows.map(({ score }) => score)).toEqual([1, 0.5]);
+    const { explain } = rows[0] as { explain: { rrf: { totalScore: number; contributions: object[] } } };
+    expect(explain.rrf.totalScore).toBeCloseTo(2 / 61 + 0.05, 12);
+    expect(explain.rrf.contributions).toMatchObject([{ source: "fts", queryType: "original", rank: 1, weight: 2 }]);
+  });
+});
+
+describe("with a service that embeds", () => {
+  let hanging = false;
+  const server = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    idleTimeout: 0,
+    async fetch(request) {
+      if (hanging) await Bun.sleep(10_000);
+      const { input } = (await request.json()) as { input: string | string[] };
+      const data = [input].flat().map((text, index) => ({ index, embedding: [...hashedWords(text)] }));
+      return Response.json({ data });
+    },
+  });
+  let embedded: QmdTestHome;
+  beforeAll(async () => {
+    embedded = await qmdHome(NOTES, {
+      env: { QMD_EMBED_MODEL: `http://127.0.0.1:${server.port}/v1#stand-in` },
+      sync: { embed: true },
+    });
+  });
+  afterEach(() => {
+    hanging = false;
+  });
+  afterAll(async () => {
+    embedded.remove();
+    await server.stop(true);
+  });
+
+  test("query is hybrid, and explains which list found what", async () => {
+    const [row] = (await embedded.json("query", "cat sofa", "--json", "--explain")) as {
+      path: string;
+      explain: { ftsScores: number[]; vectorScores: number[]; rrf: { contributions: { source: string }[] } };
+    }[];
+    expect(row?.path).toBe("cat.md");
+    expect(row?.explain.rrf.contributions.map(({ source }) => source)).toEqual(["fts", "vec"]);
+    expect(row?.explain.vectorScores).toHaveLength(1);
+    const [found] = await embedded.json("vsearch", "the cat sleeps on the sofa", "--json");
+    expect(found).toMatchObject({ path: "cat.md" });
+    expect((await embedded.json("vsearch", "cat sofa", "--json", "--min-score", "0")).length).toBe(4);
+  });
+
+  test("that sleeps for ten seconds, query answers within three, by keywords, and says that it is degraded", async () => {
+    hanging = true;
+    const started = performance.now();
+    const outcome = await embedded.run("query", "router hall", "--json");
+    expect(performance.now() - started).toBeLessThan(3000);
+    expect(JSON.parse(outcome.stdout)).toMatchObject([{ path: "router.md" }]);
+    expect(outcome).toMatchObject({ exitCode: 0 });
+    expect(outcome.stderr).toStartWith("Degraded answer, without vector. Searched by keywords only:");
+  });
+
+  test("that is slower than --deadline, vsearch stands keywords in", async () => {
+    hanging = true;
+    const started = performance.now();
+    const outcome = await embedded.run("vsearch", "router hall", "--json", "--deadline", "700");
+    expect(performance.now() - started).toBeLessThan(1500);
+    expect(JSON.parse(outcome.stdout)).toMatchObject([{ path: "router.md" }]);
+    expect(outcome.stderr).toStartWith("Degraded answer, without vector.");
+  });
+});
+
+describe("with models of its own", () => {
+  let own: QmdTestHome;
+  let modelsFolder = "";
+  const rows = (sql: string): unknown[] => {
+    const db = new Database(own.indexPath, { readonly: true });
+    const found = db.query(sql).all();
+    db.close();
+    return found;
+  };
+  beforeAll(async () => {
+    process.env["MEMQ_MODEL_THREADS"] = "1";
+    process.env["MEMQ_MODEL_IDLE_MS"] = "20000";
+    const yaml = `models:\n  embed: ${models.embed}\n  rerank: ${models.rank}\n  generate: ${models.expand}\n`;
+    own = await qmdHome(NOTES, {
+      yaml: collectionsYaml(["notes"], yaml),
+      env: { MEMQ_MODEL_THREADS: "1", MEMQ_MODEL_IDLE_MS: "20000", MEMQ_DEADLINE_MS: "20000" },
+      sync: false,
+    });
+    modelsFolder = join(own.env["XDG_CACHE_HOME"] ?? "", "qmd/models");
+    mkdirSync(modelsFolder, { recursive: true });
+    await own.sync({ embed: true });
+  });
+  afterAll(async () => {
+    const host = modelHost({ modelsFolder });
+    const { pid } = await host.info();
+    host.close();
+    process.kill(pid, "SIGTERM");
+    own.remove();
+  });
+
+  test("query expands, searches by meaning and reranks, and asks no model twice", async () => {
+    const first = await own.json("query", "where does the cat sleep", "--json", "--explain");
+    const [row] = first as {
+      explain: { rerankScore: number; blendedScore: number; rrf: { contributions: { queryType: string }[] } };
+    }[];
+    expect(row?.explain.rerankScore).toBeGreaterThan(0);
+    expect(row?.explain.rrf.contributions.map(({ queryType }) => queryType)).toContain("original");
+    const kept = rows("SELECT hash, result FROM llm_cache ORDER BY hash");
+    expect(kept.length).toBeGreaterThan(1);
+    const again = await own.json("query", "where does the cat sleep", "--json", "--explain");
+    expect(again).toEqual(first);
+    expect(rows("SELECT hash, result FROM llm_cache ORDER BY hash")).toEqual(kept);
+  });
+
+  test("an intent keeps the expansion, no reranking leaves the fused score", async () => {
+    const outcome = await own.run(
+      "query",
+      "cat sleeps sofa day",
+      "--json",
+      "--no-rerank",
+      "--intent",
+      "pets",
+      "--explain",
+    );
+    const [row] = JSON.parse(outcome.stdout) as { explain: { rerankScore: number } }[];
+    expect(row?.explain.rerankScore).toBe(0);
+    expect(outcome.stderr).not.toContain("skipping expansion");
+  });
+
+  test("a host that is stopped costs only what it would have added", async () => {
+    const host = modelHost({ modelsFolder });
+    const { pid } = await host.info();
+    host.close();
+    process.kill(pid, "SIGSTOP");
+    try {
+      const started = performance.now();
+      const outcome = await own.run("query", "router camera", "--json", "--deadline", "3000", "--intent", "home");
+      expect(performance.now() - started).toBeLessThan(3000);
+      expect(JSON.parse(outcome.stdout)[0]).toMatchObject({ path: "router.md" });
+      expect(outcome.stderr).toContain("Degraded answer, without expansion and vector");
+      expect(outcome.exitCode).toBe(0);
+    } finally {
+      process.kill(pid, "SIGCONT");
+    }
+  });
+});
