@@ -41,6 +41,14 @@ export function executablePlugin(root: string, embeddedModule: string): BunPlugi
           `export const ${unusedExports.map((name) => `${name} = missing`).join(", ")};`,
         ),
       );
+      // Argv is read by our own table and citty gets none of it: the parser it would load for that costs a quarter of the start.
+      replaceModule(build, /citty[\\/]dist[\\/]index\.mjs$/, (path) =>
+        replacedOnce(
+          path,
+          'import { parseArgs as parseArgs$1 } from "node:util";',
+          "const parseArgs$1 = () => ({ values: {}, positionals: [] });",
+        ),
+      );
       const utils = String.raw`node-llama-cpp[\\/]dist[\\/](bindings[\\/])?utils[\\/]`;
       replaceModule(build, new RegExp(`${utils}binariesGithubRelease\\.js$`), () =>
         lines(

@@ -29,7 +29,17 @@ export function showProgress(line: string): void {
 }
 
 function isTerminal(descriptor: 1 | 2): boolean {
-  return process.getBuiltinModule("node:tty").isatty(descriptor);
+  // What is no device is no terminal; `node:tty` brings streams and sockets along.
+  if (!isDevice(descriptor)) return false;
+  return (require("node:tty") as typeof import("node:tty")).isatty(descriptor);
+}
+
+function isDevice(descriptor: 1 | 2): boolean {
+  try {
+    return fileSystem().fstatSync(descriptor).isCharacterDevice();
+  } catch {
+    return false;
+  }
 }
 
 /** Whether a person sees stdout. */

@@ -6,10 +6,11 @@ import type { Launch, SetupRequest } from "./setup.ts";
 /** What came of starting one configured server. */
 export type CheckResult = {
   client: string;
-  file: string;
   server: string;
-  command: string[];
   ok: boolean;
+  /** The configuration and the command in it, where it could be read. */
+  file?: string;
+  command?: string[];
   version?: string;
   tools?: string[];
   error?: string;
@@ -27,9 +28,14 @@ export async function checkClients(
   const looked: string[] = [];
   for (const client of CLIENTS) {
     if (only !== undefined && client.id !== only) continue;
-    const { file, launches } = await client.launches(request);
-    looked.push(file);
-    for (const launch of launches) results.push(await checked(launch));
+    try {
+      const { file, launches } = await client.launches(request);
+      looked.push(file);
+      for (const launch of launches) results.push(await checked(launch));
+    } catch (error) {
+      // One client's broken file must not hide how the others are.
+      results.push({ client: client.id, server: "memq", ok: false, error: sentenceOf(error) });
+    }
   }
   if (results.length > 0) return results;
   throw new MemqError("NOT_SET_UP", `memq is not set up in ${looked.join(", ")}.`, {
@@ -45,6 +51,11 @@ async function checked(launch: Launch): Promise<CheckResult> {
     const { version, tools } = await greetingOf(launch);
     return { ...result, ok: true, version, tools };
   } catch (error) {
-    return { ...result, ok: false, error: messageOf(error) };
+    return { ...result, ok: false, error: sentenceOf(error) };
   }
+}
+
+/** Without an end mark, since it becomes part of a sentence. */
+function sentenceOf(error: unknown): string {
+  return messageOf(error).replace(/\.$/, "");
 }

@@ -55,8 +55,9 @@ function openSession({ command, env }: Launch): Session {
   const answers = messagesOf(child.stdout);
   let nextId = 1;
   const send = (message: Record<string, unknown>): void => {
-    void child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
-    void child.stdin.flush();
+    // A server that is gone is noticed by the end of its output.
+    void quietly(() => child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`));
+    void quietly(() => child.stdin.flush());
   };
 
   async function answerTo(id: number): Promise<unknown> {
@@ -91,12 +92,18 @@ function openSession({ command, env }: Launch): Session {
     },
     notify: (method, params) => send({ method, params }),
     async end() {
-      void child.stdin.end();
+      void quietly(() => child.stdin.end());
       const timer = setTimeout(() => child.kill("SIGKILL"), END_MS);
       await child.exited;
       clearTimeout(timer);
     },
   };
+}
+
+async function quietly(write: () => unknown): Promise<void> {
+  try {
+    await write();
+  } catch {}
 }
 
 function started(command: string[], env: Record<string, string>): Bun.Subprocess<"pipe", "pipe", "pipe"> {

@@ -23,11 +23,20 @@ export type Client = {
   pid: number;
 };
 
-/** Starts `memq rpc` from source and speaks with it. */
-export function startRpc(options: { framing?: Framing; env?: Record<string, string>; args?: string[] } = {}): Client {
-  const { framing = "lines", env, args = [] } = options;
-  const child = Bun.spawn(memqCommand("rpc", ...args), {
+/** Starts `memq rpc`, or another server on stdin and stdout, from source and speaks with it; anything but messages is a failure. */
+export function startRpc(
+  options: {
+    framing?: Framing;
+    env?: Record<string, string>;
+    args?: string[];
+    command?: "rpc" | "mcp";
+    cwd?: string;
+  } = {},
+): Client {
+  const { framing = "lines", env, args = [], command = "rpc", cwd } = options;
+  const child = Bun.spawn(memqCommand(command, ...args), {
     env: childEnv(env),
+    ...(cwd === undefined ? {} : { cwd }),
     stdin: "pipe",
     stdout: "pipe",
     stderr: "pipe",

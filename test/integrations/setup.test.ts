@@ -269,6 +269,15 @@ describe("memq setup --check", () => {
     expect(await failure()).toBe("it answered: what?");
   });
 
+  test("of several clients, a broken file of one does not hide the others", async () => {
+    write(".openclaw/openclaw.json", "{ plugins: [ }");
+    server("sh", ["-c", "exit 3"]);
+    expect(await checkClients(request(), undefined)).toMatchObject([
+      { client: "openclaw", ok: false, error: expect.stringContaining("not valid JSON5") },
+      { client: "cursor", ok: false, error: "it ended (exit code 3)" },
+    ]);
+  });
+
   test("where memq is nowhere set up, says how to do it", async () => {
     const { exitCode, stderr } = await setup("--check");
     expect(exitCode).toBe(1);

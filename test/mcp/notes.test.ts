@@ -71,6 +71,7 @@ describe.each(GENERATIONS)("the notes of a home, asked by the official client (%
     const found = await client.callTool({ name: "query", arguments: { query: "who approves trips?" } });
     const [row] = found.structuredContent.results;
     expect(row).toMatchObject({ file: "docs/travel.md", title: "Travel", line: 4 });
+    expect(row).toMatchObject({ collection: "docs", path: "travel.md", start_line: 3, end_line: 5 });
     expect(row.context).toBe("Notes of a small team\n\nHow we work");
     const [header, ...lines] = row.snippet.split("\n");
     expect(header).toMatch(/^@@ -3,/);
@@ -179,6 +180,17 @@ test("a search is confined by --collection, and the index is the one that --inde
   const other = await session("legacy", ["--index", "other"]);
   const status = await other.callTool({ name: "status" });
   expect(status.structuredContent.totalDocuments).toBe(0);
+});
+
+test.each([
+  [["--agent", "main", "--index", "x"], "--agent means the memory of an agent"],
+  [["--allow-write"], "--allow-write is for the memory of an agent"],
+  [["stpo"], "unknown command 'mcp stpo'"],
+  [["--nope"], "unknown option '--nope'"],
+  [["--max-results", "3"], "unknown option '--max-results'"],
+])("%j is a mistake in how the command was called", async (args, sentence) => {
+  const outcome = await home.run("mcp", ...args);
+  expect(outcome).toMatchObject({ exitCode: 2, stdout: "", stderr: expect.stringContaining(sentence) });
 });
 
 test("a file that changed or went is not served as it was, and the index follows", async () => {

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { usageError } from "../../errors.ts";
 import type { DaemonFiles } from "../../gateway/mcp/daemon.ts";
 import type { McpSurface } from "../../gateway/mcp/surface.ts";
 import type { Invocation } from "../parse.ts";
@@ -41,6 +42,21 @@ export async function daemonPlace(
   };
 }
 
-function namesAgent({ options }: Invocation): boolean {
-  return ["agent", "workspace", "state-dir", "config"].some((name) => options.has(name));
+/** Throws a usage error where options of both kinds of home are mixed, or a word follows that means nothing. */
+function namesAgent({ options, words, program }: Invocation): boolean {
+  const [word] = words;
+  if (word !== undefined) throw usageError(`unknown command 'mcp ${word}'`, `Run '${program} mcp --help' for usage.`);
+  const given = (names: string[]): string | undefined => names.find((name) => options.has(name));
+  const agent = given(["agent", "workspace", "state-dir", "config"]);
+  const notes = given(["index", "collection"]);
+  if (agent !== undefined && notes !== undefined) {
+    throw usageError(
+      `--${agent} means the memory of an agent, --${notes} the notes of a qmd home`,
+      "Give one of them.",
+    );
+  }
+  if (agent === undefined && options.has("allow-write")) {
+    throw usageError("--allow-write is for the memory of an agent", "Name one with --agent or --workspace.");
+  }
+  return agent !== undefined;
 }

@@ -93,10 +93,12 @@ async function check(invocation: Invocation, request: SetupRequest, only: string
   const { checkClients } = await import("../../integrations/check.ts");
   const results = await checkClients(request, only);
   if (flag(invocation, "json")) writeJson(results);
-  for (const { client, server, file, command, ok, version, tools = [], error } of results) {
+  for (const { client, server, file, command = [], ok, version, tools = [], error } of results) {
     const name = server === "memq" ? client : `${client} (${server})`;
-    if (!ok) notice(`${name}: memq as set up in ${file} (${command.join(" ")}) does not work: ${error}.`);
-    else if (!flag(invocation, "json")) {
+    if (!ok) {
+      const where = file === undefined ? "" : ` as set up in ${file} (${command.join(" ")})`;
+      notice(`${name}: memq${where} does not work: ${error}.`);
+    } else if (!flag(invocation, "json")) {
       writeOut(`${name}: ok, memq ${version} answers with ${tools.join(", ")}\n  ${command.join(" ")}\n`);
     }
   }

@@ -1,4 +1,5 @@
 import { MemqError, messageOf } from "../../errors.ts";
+import { memoryReleaser } from "../idle.ts";
 import type { Access } from "./guards.ts";
 import { hasToken, refusalOf } from "./guards.ts";
 import { answerPost, json } from "./post.ts";
@@ -35,10 +36,12 @@ export function startHttp(options: HttpOptions): HttpServer {
   const stopping = new AbortController();
   const running = new Set<Promise<Response>>();
   const startedAt = performance.now();
+  const working = memoryReleaser();
   const uptime = (): number => Math.floor((performance.now() - startedAt) / 1000);
 
   async function timed(request: Request): Promise<Response> {
     const began = performance.now();
+    working();
     const task = route(request, options, { stopping: stopping.signal, uptime });
     running.add(task);
     try {
@@ -149,6 +152,7 @@ async function answerSearch(surface: McpSurface, body: string, log: (line: strin
     if (!Array.isArray(value?.["searches"])) return json(400, { error: "Missing required field: searches (array)" });
     return json(200, (await surface.search?.(value)) ?? { results: [] });
   } catch (error) {
+    if (error instanceof MemqError && error.code === "BAD_ARGUMENTS") return json(400, { error: error.message });
     log(`${clock()} ${messageOf(error)}`);
     return new Response("Internal Server Error", { status: 500 });
   }

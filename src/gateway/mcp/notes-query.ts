@@ -28,7 +28,10 @@ export type NotesQuestion = {
   deadlineMs: number;
 };
 
-/** One document that was found. `file` is `collection/path`, and `snippet` some of its lines with their numbers. */
+/**
+ * One document that was found. `file` is `collection/path`, and `snippet` some of its lines with their numbers, which are `start_line` to
+ * `end_line`.
+ */
 export type NoteRow = {
   docid: string;
   file: string;
@@ -37,6 +40,10 @@ export type NoteRow = {
   context: string | null;
   line: number;
   snippet: string;
+  collection: string;
+  path: string;
+  start_line: number;
+  end_line: number;
 };
 
 export type NotesAnswer = { query: string; rows: NoteRow[]; degraded: string[]; warning: string };
@@ -148,5 +155,9 @@ function rowOf({ qmd }: OpenQmd, hit: Hit, terms: LineTerms): NoteRow {
     line: hunk.line,
     // The header is no line of the document and has no number.
     snippet: `${hunk.header}\n${numbered(hunk.text, hunk.startLine)}`,
+    collection: hit.collection,
+    path: hit.path,
+    start_line: hunk.startLine,
+    end_line: hunk.endLine,
   };
 }

@@ -1,11 +1,13 @@
 import type { OpenQmd } from "../../cli/qmd/open.ts";
 import type { Invocation } from "../../cli/parse.ts";
 import { number, values } from "../../cli/parse.ts";
+import { MemqError } from "../../errors.ts";
 import { documentUri, readDocument } from "./notes-documents.ts";
 import { keepNotesHome } from "./notes-home.ts";
-import { askNotes, type NotesQuestion } from "./notes-query.ts";
+import { askNotes } from "./notes-query.ts";
 import { statusOf } from "./notes-status.ts";
-import { type Notes, notesTools } from "./notes-tools.ts";
+import { type Notes, notesTools, QUERY_INPUT, typedParts } from "./notes-tools.ts";
+import { checkedArguments } from "./schema.ts";
 import type { McpSurface } from "./surface.ts";
 
 /** A client waits longer for an answer than a command line may take. */
@@ -76,22 +78,11 @@ async function instructionsFor(open: OpenQmd): Promise<string> {
 
 /** The search of POST /query: typed parts alone, files as addresses. */
 async function plainSearch(notes: Notes, body: Record<string, unknown>): Promise<object> {
-  const searches = body["searches"] as { type: "lex" | "vec" | "hyde"; query: string }[];
+  const { searches = [], query, limit, ...rest } = checkedArguments(body, QUERY_INPUT);
+  if (query !== undefined) throw new MemqError("BAD_ARGUMENTS", "query is not served here: give searches");
   if (searches.length === 0) return { results: [] };
-  const { limit = 10, minScore = 0, collections, candidateLimit, intent, rerank } = body as Partial<NotesQuestion>;
-  const { rows, degraded, warning } = await notes.ask({
-    how: "deep",
-    document: { kind: "typed", searches },
-    limit,
-    minScore,
-    collections,
-    candidateLimit,
-    intent,
-    rerank,
-  });
-  const results = rows.map((row) => {
-    const [collection = "", ...path] = row.file.split("/");
-    return Object.assign(row, { file: documentUri({ collection, path: path.join("/") }) });
-  });
+  const document = { kind: "typed" as const, searches: typedParts(searches) };
+  const { rows, degraded, warning } = await notes.ask({ how: "deep", document, limit: Math.floor(limit), ...rest });
+  const results = rows.map((row) => Object.assign(row, { file: documentUri(row) }));
   return { results, ...(degraded.length === 0 ? {} : { degraded }), ...(warning === "" ? {} : { warning }) };
 }

@@ -31,6 +31,10 @@ const FOUND: ObjectSchema = {
           context: { type: ["string", "null"] },
           line: { type: "integer", minimum: 1 },
           snippet: text,
+          collection: text,
+          path: text,
+          start_line: { type: "integer", minimum: 1 },
+          end_line: { type: "integer", minimum: 1 },
         },
         required: ["docid", "file", "title", "score", "context", "line", "snippet"],
       },
@@ -65,6 +69,33 @@ const STATUS: ObjectSchema = {
   required: ["totalDocuments", "needsEmbedding", "hasVectorIndex", "collections"],
 };
 
+/** What `query` takes, over the protocol and over plain HTTP. */
+export const QUERY_INPUT = {
+  type: "object",
+  properties: {
+    query: { type: "string", description: "A question or words, instead of searches" },
+    searches: {
+      type: "array",
+      maxItems: 10,
+      description: "Typed parts, instead of query; the first counts most",
+      items: {
+        type: "object",
+        properties: {
+          type: { type: "string", enum: ["lex", "vec", "hyde"], description: "How this part is matched" },
+          query: { type: "string", description: "Its text" },
+        },
+        required: ["type", "query"],
+      },
+    },
+    limit: { type: "number", default: 10, minimum: 1, description: "Most documents" },
+    minScore: { type: "number", default: 0, description: "Least score, 0 to 1" },
+    candidateLimit: { type: "number", minimum: 1, description: "Candidates that are reranked (40)" },
+    collections: { type: "array", items: { type: "string" }, description: "Only these collections" },
+    intent: { type: "string", description: "What you want to know and why, in a sentence" },
+    rerank: { type: "boolean", default: true, description: "Judge the best candidates again by a model" },
+  },
+} as const satisfies ObjectSchema;
+
 /** qmd's tools in qmd's order, and behind them, unlisted, those that older gateways call. */
 export function notesTools(notes: Notes): Tool[] {
   return [
@@ -84,31 +115,7 @@ function queryTool(notes: Notes): Tool {
     title: "Query",
     description:
       "Searches the notes by words and by meaning. Give `query` in plain words, or `searches` with typed parts (lex: words, vec: a question, hyde: a text as the answer might read). Returns documents with the lines that answer best.",
-    inputSchema: {
-      type: "object",
-      properties: {
-        query: { type: "string", description: "A question or words, instead of searches" },
-        searches: {
-          type: "array",
-          maxItems: 10,
-          description: "Typed parts, instead of query; the first counts most",
-          items: {
-            type: "object",
-            properties: {
-              type: { type: "string", enum: ["lex", "vec", "hyde"], description: "How this part is matched" },
-              query: { type: "string", description: "Its text" },
-            },
-            required: ["type", "query"],
-          },
-        },
-        limit: { type: "number", default: 10, minimum: 1, description: "Most documents" },
-        minScore: { type: "number", default: 0, description: "Least score, 0 to 1" },
-        candidateLimit: { type: "number", minimum: 1, description: "Candidates that are reranked (40)" },
-        collections: { type: "array", items: { type: "string" }, description: "Only these collections" },
-        intent: { type: "string", description: "What you want to know and why, in a sentence" },
-        rerank: { type: "boolean", default: true, description: "Judge the best candidates again by a model" },
-      },
-    },
+    inputSchema: QUERY_INPUT,
     outputSchema: FOUND,
     annotations: READ_ONLY,
     run({ query, searches, limit, ...rest }, call) {
@@ -216,7 +223,7 @@ function statusTool(notes: Notes): Tool {
 }
 
 /** One line each: a line end is no part of a question. */
-function typedParts(searches: { type: "lex" | "vec" | "hyde"; query: string }[]): typeof searches {
+export function typedParts(searches: { type: "lex" | "vec" | "hyde"; query: string }[]): typeof searches {
   return searches.map(({ type, query }) => ({ type, query: query.replace(/\s*\n\s*/g, " ").trim() }));
 }
 

@@ -152,22 +152,29 @@ async function whole(work: Work, isBatch: boolean): Promise<Response> {
   return json(unknown && work.era === "modern" ? 404 : 200, first);
 }
 
-/** An event per message: notifications as they come, then the answers. */
+/** Between two signs of life on a stream that says nothing else. */
+const KEEP_ALIVE_MS = 15_000;
+
+/** An event per message: notifications as they come, then the answers. Whoever closes the stream wants no answer any more. */
 function streamed(work: Work): Response {
   const encoder = new TextEncoder();
   const gone = new AbortController();
   const signal = AbortSignal.any([work.signal, gone.signal]);
   const stream = new ReadableStream<Uint8Array>({
     async start(controller) {
-      const send = (text: string): void => {
-        if (!gone.signal.aborted) controller.enqueue(encoder.encode(`event: message\ndata: ${text}\n\n`));
+      const write = (text: string): void => {
+        if (!gone.signal.aborted) controller.enqueue(encoder.encode(text));
       };
+      const send = (json: string): void => write(`event: message\ndata: ${json}\n\n`);
+      // A comment, so that the headers go out now and the connection is known to be alive.
+      write(":\n\n");
+      const alive = setInterval(() => write(":\n\n"), KEEP_ALIVE_MS);
       await Promise.all(
         work.requests.map(async (request) => send(JSON.stringify(await answerOf({ ...work, signal }, request, send)))),
       );
+      clearInterval(alive);
       if (!gone.signal.aborted) controller.close();
     },
-    // Whoever closes the stream wants no answer any more.
     cancel: () => gone.abort(),
   });
   return new Response(stream, {

@@ -1,3 +1,5 @@
+import { MemqError } from "../../errors.ts";
+
 type TypeName = "string" | "number" | "integer" | "boolean" | "array" | "object" | "null";
 
 /** The part of JSON Schema (2020-12) with which tools describe what they take and give. */
@@ -52,6 +54,14 @@ export function withDefaults(given: Record<string, unknown>, schema: ObjectSchem
     if (property.default !== undefined && !Object.hasOwn(args, name)) args[name] = property.default;
   }
   return args;
+}
+
+/** Arguments as `ArgumentsOf` types them; throws a sentence that names the one at fault. */
+export function checkedArguments<S extends ObjectSchema>(given: Record<string, unknown>, schema: S): ArgumentsOf<S> {
+  const args = withDefaults(given, schema);
+  const fault = faultIn(args, schema);
+  if (fault !== null) throw new MemqError("BAD_ARGUMENTS", fault);
+  return args as ArgumentsOf<S>;
 }
 
 /** What is wrong with a value, in a sentence that names the place, or null when it fits. */

@@ -1,0 +1,244 @@
+import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { modelHost } from "../../src/llama/client.ts";
+import { type Client, makeHome, startRpc } from "../gateway/client.ts";
+import { models } from "../llama/models-folder.ts";
+import { qmdHome } from "../qmd/homes.ts";
+
+setDefaultTimeout(30_000);
+
+const NOTES = {
+  "MEMORY.md": "# Long-term\n\n- Zeb is Rod's manager.\n",
+  "memory/2026-02-10.md": "# Network\nThe Omada router has VLAN 10 for the cameras.\n",
+};
+const MODERN = {
+  "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+  "io.modelcontextprotocol/clientCapabilities": {},
+};
+
+const running: Client[] = [];
+afterAll(() => Promise.all(running.map((client) => client.end())));
+
+function start(options: Parameters<typeof startRpc>[0] = {}): Client {
+  const client = startRpc({ command: "mcp", ...options });
+  running.push(client);
+  return client;
+}
+function agent(notes: Record<string, string> = NOTES, more: string[] = []) {
+  const home = makeHome(notes);
+  const args = ["--workspace", home.workspace, "--state-dir", home.stateDir, ...more];
+  return { home, client: start({ args }) };
+}
+const call = (name: string, args: object, meta: object = {}) => ({ name, arguments: args, _meta: meta });
+
+describe("the stateless revision", () => {
+  const { client } = agent();
+
+  test("is discovered, and every answer says that it is whole and who gives it", async () => {
+    const { result } = await client.request("server/discover", { _meta: MODERN });
+    expect(result).toMatchObject({
+      resultType: "complete",
+      supportedVersions: expect.arrayContaining(["2026-07-28", "2025-11-25"]),
+      capabilities: { tools: {} },
+      instructions: expect.stringContaining("memory_search"),
+      ttlMs: expect.any(Number),
+      cacheScope: "private",
+      _meta: { "io.modelcontextprotocol/serverInfo": { name: "memq" } },
+    });
+    const tools = await client.request("tools/list", { _meta: MODERN });
+    expect(tools.result).toMatchObject({ resultType: "complete", ttlMs: 60_000, cacheScope: "private" });
+    const found = await client.request("tools/call", call("memory_search", { query: "cameras" }, MODERN));
+    expect(found.result).toMatchObject({ resultType: "complete", structuredContent: { mode: "keyword" } });
+    expect(found.result.ttlMs).toBeUndefined();
+  });
+
+  test.each([
+    [
+      "an unknown version",
+      "tools/list",
+      { ...MODERN, "io.modelcontextprotocol/protocolVersion": "2031-01-01" },
+      -32022,
+    ],
+    ["no capabilities", "tools/list", { "io.modelcontextprotocol/protocolVersion": "2026-07-28" }, -32602],
+    ["no version", "tools/list", { "io.modelcontextprotocol/clientCapabilities": {} }, -32602],
+    ["neither, before a handshake", "tools/list", {}, -32602],
+    ["ping", "ping", MODERN, -32601],
+    ["a log level", "logging/setLevel", MODERN, -32601],
+    ["initialize", "initialize", MODERN, -32601],
+    ["prompts", "prompts/list", MODERN, -32601],
+  ])("refuses %s", async (_what, method, _meta, code) => {
+    const { error } = await client.request(method, { _meta });
+    expect(error.code).toBe(code);
+    if (code === -32022)
+      expect(error.data).toMatchObject({ supported: expect.arrayContaining(["2026-07-28"]), requested: "2031-01-01" });
+  });
+
+  test("and a session with a handshake share one pipe", async () => {
+    const both = agent().client;
+    const hello = await both.call("initialize", {
+      protocolVersion: "2025-06-18",
+      capabilities: {},
+      clientInfo: { name: "x", version: "1" },
+    });
+    expect(hello.protocolVersion).toBe("2025-06-18");
+    const [older, newer] = await Promise.all([both.call("tools/list", {}), both.call("tools/list", { _meta: MODERN })]);
+    expect(older.resultType).toBeUndefined();
+    expect(newer.resultType).toBe("complete");
+    expect(newer.tools).toEqual(older.tools);
+    expect(await both.call("ping")).toEqual({});
+  });
+});
+
+describe("older revisions", () => {
+  const { client } = agent();
+
+  test.each(["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"])("%s is agreed on", async (version) => {
+    const hello = await client.call("initialize", { protocolVersion: version, capabilities: {} });
+    expect(hello).toMatchObject({
+      protocolVersion: version,
+      serverInfo: { name: "memq" },
+      capabilities: { tools: {} },
+    });
+  });
+
+  test("an unknown one is answered with our newest, several messages in one line by one line", async () => {
+    const { protocolVersion } = await client.call("initialize", { protocolVersion: "2019-01-01", capabilities: {} });
+    expect(protocolVersion).toBe("2025-11-25");
+    const batch = [
+      { jsonrpc: "2.0", id: "a", method: "ping" },
+      { jsonrpc: "2.0", method: "notifications/initialized" },
+      { jsonrpc: "2.0", id: "b", method: "nope" },
+    ];
+    client.raw(`${JSON.stringify(batch)}\n`);
+    const answers = await client.unasked();
+    expect(answers).toMatchObject([
+      { id: "a", result: {} },
+      { id: "b", error: { code: -32601 } },
+    ]);
+  });
+
+  test("what is no request is refused, and the next one is answered", async () => {
+    client.raw("{nope\n");
+    expect(await client.unasked()).toMatchObject({ id: null, error: { code: -32700 } });
+    client.raw('{"jsonrpc":"2.0","id":null,"method":"ping"}\n');
+    expect(await client.unasked()).toMatchObject({ id: null, error: { code: -32600 } });
+    expect(await client.call("ping")).toEqual({});
+  });
+});
+
+describe("requests in flight", () => {
+  test("a quick one answers before a slow one, and a cancelled one never", async () => {
+    // A provider that takes a connection and says nothing.
+    const silent = Bun.serve({ port: 0, idleTimeout: 0, fetch: () => new Promise<Response>(() => {}) });
+    const home = makeHome(NOTES);
+    const config = join(home.workspace, "../slow.json");
+    const memorySearch = {
+      provider: "openai",
+      model: "m",
+      remote: { baseUrl: `http://localhost:${silent.port}/v1`, apiKey: "k" },
+    };
+    await Bun.write(config, JSON.stringify({ agents: { defaults: { memorySearch } } }));
+    const client = start({ args: ["--workspace", home.workspace, "--config", config] });
+    await client.call("initialize", { protocolVersion: "2025-06-18", capabilities: {} });
+    const heard: string[] = [];
+    void client
+      .request("tools/call", call("memory_search", { query: "cameras" }), "slow")
+      .then(() => heard.push("slow"));
+    void client
+      .request("tools/call", call("memory_search", { query: "omada" }, { progressToken: "p" }), "gone")
+      .then(() => heard.push("gone"));
+    const read = await client.call("tools/call", call("memory_get", { path: "MEMORY.md" }));
+    expect(read.structuredContent.text).toContain("Zeb");
+    expect(heard).toEqual([]);
+    client.notify("notifications/cancelled", { requestId: "gone", reason: "no need" });
+    await client.call("ping");
+    const { ms, exitCode } = await client.end();
+    expect(exitCode).toBe(0);
+    expect(ms).toBeLessThan(1000);
+    expect(client.messages.filter(({ id }) => id === "gone")).toEqual([]);
+    await silent.stop(true);
+  });
+
+  test("nothing but messages is on stdout under load, with providers that fail and models that load", async () => {
+    const failing = Bun.serve({ port: 0, fetch: () => new Response("boom\n", { status: 401 }) });
+    const home = makeHome(NOTES);
+    const config = join(home.workspace, "../failing.json");
+    const remote = { baseUrl: `http://localhost:${failing.port}/v1`, apiKey: "k" };
+    await Bun.write(
+      config,
+      JSON.stringify({ agents: { defaults: { memorySearch: { provider: "openai", model: "m", remote } } } }),
+    );
+    const notes = await qmdHome(
+      Object.fromEntries(
+        Array.from({ length: 30 }, (_, at) => [`n/${at}.md`, `# Note ${at}\n\nCoffee beans, lot ${at}.\n`]),
+      ),
+      {
+        yaml: `models:\n  embed: ${models.embed}\n  rerank: ${models.rank}\n  generate: ${models.expand}\ncollections:\n  n:\n    path: $ROOT/n\n`,
+        env: { MEMQ_MODEL_IDLE_MS: "20000", MEMQ_MODEL_THREADS: "1" },
+      },
+    );
+    const host = modelHost({ modelsFolder: join(notes.env["XDG_CACHE_HOME"] ?? "", "qmd/models") });
+    try {
+      expect((await notes.run("embed")).exitCode).toBe(0);
+      const sessions = [
+        { client: start({ args: ["--workspace", home.workspace, "--config", config] }), tool: "memory_search" },
+        { client: start({ env: notes.env, cwd: notes.root }), tool: "query" },
+      ];
+      for (const { client, tool } of sessions) {
+        await client.call("initialize", { protocolVersion: "2025-06-18", capabilities: {} });
+        const answers = await Promise.all(
+          Array.from({ length: 12 }, (_, at) =>
+            client.request("tools/call", call(tool, { query: `coffee lot ${at}` }, { progressToken: at })),
+          ),
+        );
+        for (const { result } of answers) expect(result.isError).toBeUndefined();
+        // The reader of the test fails on whatever is no message; these came as such.
+        expect(client.messages.length).toBeGreaterThanOrEqual(13);
+        expect((await client.end()).exitCode).toBe(0);
+      }
+    } finally {
+      process.kill((await host.info()).pid, "SIGTERM");
+      host.close();
+      await failing.stop(true);
+      notes.remove();
+    }
+  });
+});
+
+describe("the end of input", () => {
+  test("ends the process within a second, and leaves no child, no socket and no journal", async () => {
+    const notes = Object.fromEntries(Array.from({ length: 300 }, (_, at) => [`memory/n${at}.md`, `Note ${at}.\n`]));
+    for (const waits of [true, false]) {
+      const { home, client } = agent(notes);
+      await client.call("initialize", { protocolVersion: "2025-06-18", capabilities: {} });
+      // Once with everything indexed, once in the middle of it.
+      if (waits) await client.call("tools/call", call("memory_search", { query: "note 7" }));
+      const children = readChildren(client.pid);
+      const { exitCode, ms } = await client.end();
+      expect(exitCode).toBe(0);
+      expect(ms).toBeLessThan(1000);
+      expect(children).toEqual([]);
+      const left = existsSync(join(home.stateDir, "memory")) ? readdirSync(join(home.stateDir, "memory")) : [];
+      expect(left.filter((name) => !name.endsWith(".sqlite"))).toEqual([]);
+    }
+  });
+
+  test("of a session about notes leaves the index file alone behind", async () => {
+    const notes = await qmdHome({ "n/a.md": "# A\n\nA heron.\n" });
+    const client = start({ env: notes.env, cwd: notes.root });
+    await client.call("initialize", { protocolVersion: "2025-06-18", capabilities: {} });
+    await client.call("tools/call", call("query", { query: "heron" }));
+    const { exitCode, ms } = await client.end();
+    expect([exitCode, ms < 1000]).toEqual([0, true]);
+    expect(readdirSync(join(notes.indexPath, "..")).sort()).toEqual(["index.sqlite"]);
+  });
+});
+
+/** Process ids of the children, where the system tells them. */
+function readChildren(pid: number): string[] {
+  if (process.platform !== "linux") return [];
+  return readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8")
+    .split(" ")
+    .filter((child) => child !== "");
+}
