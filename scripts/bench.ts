@@ -1,9 +1,10 @@
-// Measures the compiled executable: bun scripts/bench.ts [--only start,responsive,qmd-home,…] [--notes N] [--qmd PATH] [--rounds N] [--json FILE]
+// Measures the compiled executable: bun scripts/bench.ts [--only start,models,responsive,qmd-home,…] [--notes N] [--qmd PATH] [--rounds N] [--json FILE]
 // Every figure with a goal stands beside what it is measured against in the same run; a missed goal is printed as missed.
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
+import { benchModels } from "./bench/models.ts";
 import { benchQmdHome } from "./bench/qmd-home.ts";
 import { benchResponsive } from "./bench/responsive.ts";
 import { benchStart } from "./bench/start.ts";
@@ -33,6 +34,7 @@ const parts: Record<string, (folder: string) => Promise<Figure[]>> = {
       rounds,
       ...(values.qmd === undefined ? {} : { qmd: resolve(values.qmd) }),
     }),
+  models: (folder) => benchModels(memq, folder, Math.min(rounds, 7)),
   responsive: (folder) => benchResponsive(memq, folder),
 };
 const wanted = values.only?.split(",") ?? Object.keys(parts);

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, statSync, symlinkSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, statSync, symlinkSync } from "node:fs";
 import { createServer, connect } from "node:net";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -106,6 +106,22 @@ describe("one host", () => {
     const later = hostAddress(join(folder.path, "link/later")).socket;
     mkdirSync(join(folder.path, "later"));
     expect(hostAddress(join(folder.path, "later")).socket).toBe(later);
+  });
+
+  test("is another for another build of the program", async () => {
+    begin();
+    const copy = mkdtempSync(join(folder.path, "checkout-"));
+    const root = join(import.meta.dir, "../..");
+    cpSync(join(root, "src"), join(copy, "src"), { recursive: true });
+    cpSync(join(root, "package.json"), join(copy, "package.json"));
+    const print = `console.log((await import("./src/llama/address.ts")).hostAddress(${JSON.stringify(folder.path)}).socket)`;
+    const socketIn = async (cwd: string): Promise<string> => {
+      const child = Bun.spawn([process.execPath, "-e", print], { cwd, env: { ...process.env }, stdout: "pipe" });
+      return (await new Response(child.stdout).text()).trim();
+    };
+    expect(await socketIn(root)).toBe(hostAddress(folder.path).socket);
+    expect(await socketIn(copy)).toEndWith(".sock");
+    expect(await socketIn(copy)).not.toBe(hostAddress(folder.path).socket);
   });
 
   test("leaves when it has been idle, and comes back when asked", async () => {

@@ -7,11 +7,12 @@ import { standIn } from "../embed/servers/stand-in.ts";
 import { openAiWire } from "../embed/servers/wires.ts";
 import { homeOf, tempFolder, writeNotes } from "./helpers.ts";
 
-test("a batch job that is not awaited is fetched by the next sync", async () => {
+/** A home of `count` notes whose provider takes batch jobs. */
+async function homeWithJobs(count: number) {
   const state = batchServer();
   const server = standIn(withOpenAiBatches(openAiWire, state));
   const root = tempFolder();
-  const names = Array.from({ length: 300 }, (_, i) => `note-${i}`);
+  const names = Array.from({ length: count }, (_, i) => `note-${i}`);
   writeNotes(root, Object.fromEntries(names.map((name) => [`${name}.md`, `# ${name}\nwords of ${name}\n`])));
   const home = homeOf(root);
   Object.assign(home.embedding, {
@@ -20,8 +21,56 @@ test("a batch job that is not awaited is fetched by the next sync", async () => 
     baseUrl: `${server.origin}/v1`,
     apiKey: "key-1",
   });
-  home.embedding.batch = { enabled: true, wait: false, concurrency: 2, pollIntervalMs: 1, timeoutMinutes: 1 };
+  home.embedding.batch = { enabled: true, wait: true, concurrency: 2, pollIntervalMs: 1, timeoutMinutes: 1 };
+  return { state, server, root, home };
+}
 
+test("while a batch job is awaited, others can write", async () => {
+  const { state, server, root, home } = await homeWithJobs(20);
+  state.polls = 8;
+  home.embedding.batch.pollIntervalMs = 20;
+  let isDone = false;
+  const waiting = syncIndex(home).finally(() => (isDone = true));
+  while (state.created.length === 0) await Bun.sleep(1);
+  writeNotes(root, { "late.md": "# late\na late note\n" });
+  expect(await syncIndex(home, { embed: false })).toMatchObject({ added: 1 });
+  expect(isDone).toBe(false);
+  const report = await waiting;
+  expect(report).toMatchObject({ added: 20, files: 21, embedding: { state: "complete" } });
+  expect(state.embedded.length + server.embedded.length).toBe(21);
+  expect(report.embedded).toBe(21);
+  await server.stop();
+});
+
+test("a batch job that takes too long is replaced by ordinary requests", async () => {
+  const { state, server, home } = await homeWithJobs(20);
+  state.polls = 1_000_000;
+  home.embedding.batch.timeoutMinutes = 0.001;
+  expect(await syncIndex(home)).toMatchObject({ embedded: 20, embedding: { state: "complete" } });
+  expect(server.embedded.length).toBe(20);
+  await server.stop();
+});
+
+test("a sync cancelled while it awaits a batch job ends at once; the next one fetches the result", async () => {
+  const { state, server, home } = await homeWithJobs(20);
+  state.polls = 2;
+  home.embedding.batch.pollIntervalMs = 60_000;
+  const cancel = new AbortController();
+  const waiting = syncIndex(home, { signal: cancel.signal });
+  waiting.catch(() => {});
+  while (state.created.length === 0) await Bun.sleep(1);
+  await syncIndex(home, { embed: false });
+  cancel.abort();
+  expect(waiting).rejects.toMatchObject({ code: "SYNC_CANCELLED" });
+  home.embedding.batch.pollIntervalMs = 1;
+  expect(await syncIndex(home)).toMatchObject({ embedded: 20, embedding: { state: "complete" } });
+  expect(state.created.length).toBe(1);
+  await server.stop();
+});
+
+test("a batch job that is not awaited is fetched by the next sync", async () => {
+  const { state, server, home } = await homeWithJobs(300);
+  home.embedding.batch.wait = false;
   const first = await syncIndex(home);
   expect(first.embedding.state).toBe("pending");
   expect(state.created.length).toBe(1);

@@ -28,6 +28,8 @@ export type Misbehaviour = {
   /** Vectors of texts with this in it are two numbers short. */
   shortFor?: string;
   hang?: boolean;
+  /** A request with a text with this in it is never answered. */
+  hangFor?: string;
   /** So many connections are closed without an answer first. */
   closeFirst?: number;
   redirect?: { status: number; to: string };
@@ -102,13 +104,14 @@ export function standIn(wire: Wire): StandIn {
       goal = null;
       state.misbehave.hang = true;
     }
-    const { hang, failFirst, redirect, maxItems, poison, notJson } = state.misbehave;
+    const { hang, hangFor, failFirst, redirect, maxItems, poison, notJson } = state.misbehave;
     if (hang) return new Promise(() => {});
     if (redirect) return new Response("", { status: redirect.status, headers: { Location: redirect.to } });
     if (failFirst && failFirst.times-- > 0) {
       return new Response(failFirst.body ?? "busy", { status: failFirst.status, headers: failFirst.headers });
     }
     if (maxItems !== undefined && texts.length > maxItems) return refused(`at most ${maxItems} inputs in a batch`);
+    if (hangFor !== undefined && texts.some((text) => text.includes(hangFor))) return new Promise(() => {});
     if (poison !== undefined && texts.some((text) => text.includes(poison))) return refused("invalid input");
     return notJson ? new Response("<html>captive portal</html>") : null;
   }
