@@ -103,12 +103,16 @@ export function tokenFinder(wanted: ReadonlySet<string>): (text: string) => stri
 
 /** The beginnings of plain words that may come to one of the tokens: inflection leaves two letters alone, unless it is irregular. */
 function startsOf(tokens: ReadonlySet<string>): Set<number> {
+  irregularStarts ??= Map.groupBy(irregularForms(), ([, base]) => startOf(base, 0, base.length));
   const starts = new Set(Array.from(tokens, (token) => startOf(token, 0, token.length)));
-  for (const [form, base] of irregularForms())
-    if (starts.has(startOf(base, 0, base.length)) && tokens.has(stem(base, LATIN)))
-      starts.add(startOf(form, 0, form.length));
+  for (const start of [...starts])
+    for (const [form, base] of irregularStarts.get(start) ?? [])
+      if (tokens.has(stem(base, LATIN))) starts.add(startOf(form, 0, form.length));
   return starts;
 }
+
+/** Irregular forms with their base forms, by how the base form begins. */
+let irregularStarts: Map<number, [form: string, base: string][]> | undefined;
 
 /** The first two characters as a number, ASCII letters without regard to case; of a single one there is no second. */
 function startOf(text: string, start: number, end: number): number {
