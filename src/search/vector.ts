@@ -2,8 +2,9 @@ import { identityOf } from "../embed/identity.ts";
 import type { EmbeddingProvider } from "../embed/types.ts";
 import type { MemqError } from "../errors.ts";
 import { cacheSpace, servingIdentity } from "../store/identity.ts";
-import type { Index, Scope, VectorCandidate, VectorIdentity } from "../store/types.ts";
+import type { Index, VectorCandidate, VectorIdentity } from "../store/types.ts";
 import { cosinesOf, nearestPassages } from "../store/nearest.ts";
+import { enough, type LegScope } from "./leg.ts";
 import { embedQueryBy } from "./query-vector.ts";
 
 /** What the vector leg came to. */
@@ -30,7 +31,7 @@ export function startVectorLeg(
   engine: { index: Index; provider?: EmbeddingProvider | null },
   query: string,
   deadline: number,
-  scope: Scope & { limit: number },
+  scope: LegScope,
 ): Promise<VectorLeg> | null {
   const { index, provider } = engine;
   if (!provider) return null;
@@ -50,7 +51,7 @@ async function vectorLeg(
   provider: EmbeddingProvider,
   query: string,
   deadline: number,
-  scope: Scope & { limit: number },
+  scope: LegScope,
 ): Promise<VectorLeg> {
   const embedded = await embedQueryBy(provider, query, deadline);
   if (embedded.state === "blank") return { hits: null, cosines: noCosines, degraded: false, notices: [] };
@@ -62,7 +63,7 @@ async function vectorLeg(
   }
   const { vector } = embedded;
   return {
-    hits: nearestPassages(index, vector, scope),
+    hits: enough(scope, (limit) => nearestPassages(index, vector, { ...scope, limit })),
     cosines: (ids) => cosinesOf(index, vector, ids),
     degraded: false,
     notices: [],

@@ -114,6 +114,9 @@ function createWork(provider: EmbeddingProvider, run: EmbedRun): Work {
   let refused = 0;
   /** Passages that can have no vector: pictures where the provider takes none, blanks, texts that it refused. */
   let without = 0;
+  /** How many passages of the slice share a vector, by its key. */
+  let sharing = new Map<string, number>();
+  const passagesWith = (vectorKey: string): number => sharing.get(vectorKey) ?? 1;
 
   const embedGroup = async (group: readonly ReadyInput[]): Promise<void> => {
     const texts = group.map(({ input }) => input);
@@ -134,12 +137,14 @@ function createWork(provider: EmbeddingProvider, run: EmbedRun): Work {
         if (row === undefined) return;
         rejected.add(row.textHash);
         refused += 1;
-        without += 1;
+        without += passagesWith(row.vectorKey);
       },
     });
   };
 
   const embedSlice = async (slice: readonly MissingVector[]): Promise<void> => {
+    sharing = new Map();
+    for (const { vectorKey } of slice) sharing.set(vectorKey, (sharing.get(vectorKey) ?? 0) + 1);
     const fresh = withoutCached(
       index,
       home,
@@ -147,12 +152,12 @@ function createWork(provider: EmbeddingProvider, run: EmbedRun): Work {
       distinct(slice, (row) => row.vectorKey),
     );
     const known = fresh.filter((row) => !rejected.has(row.textHash));
-    let ready = 0;
+    const left = new Set(fresh.map(({ vectorKey }) => vectorKey));
     for (const group of inputs.groupsOf(known)) {
-      ready += group.length;
+      for (const { row } of group) left.delete(row.vectorKey);
       await embedGroup(group);
     }
-    without += fresh.length - ready;
+    for (const vectorKey of left) without += passagesWith(vectorKey);
   };
 
   return {

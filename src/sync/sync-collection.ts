@@ -77,13 +77,26 @@ export async function syncCollection(scan: CollectionScan, run: CollectionRun): 
   await batch.write();
 
   const removable = [...gone.values()].filter(({ path }) => !scan.unreadable.some((place) => isAtOrUnder(path, place)));
-  removeDocuments(
-    index,
-    removable.map(({ id }) => id),
-  );
+  await removeInBatches(index, removable, run.signal);
   report.removed = removable.length;
   if (scan.unreadable.length === 0) writeMeta(index, metaKey(collection.name), JSON.stringify(state));
   return report;
+}
+
+/** Removes documents in short transactions, as they are written. */
+export async function removeInBatches(
+  index: Index,
+  documents: readonly DocumentRow[],
+  signal: AbortSignal,
+): Promise<void> {
+  for (let at = 0; at < documents.length; at += BATCH_DOCUMENTS) {
+    const batch = documents.slice(at, at + BATCH_DOCUMENTS);
+    removeDocuments(
+      index,
+      batch.map(({ id }) => id),
+    );
+    await breathe(signal);
+  }
 }
 
 type TakeContext = { scan: CollectionScan; run: CollectionRun; batch: Batch; report: CollectionReport };

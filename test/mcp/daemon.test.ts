@@ -43,6 +43,8 @@ test("a server in the background takes requests when it is said to have started,
   expect(readFileSync(pidFile, "utf8")).toBe(String(pid));
   for (const path of [log, pidFile]) expect(statSync(path).mode & 0o777).toBe(0o600);
 
+  expect((await home.run("status")).stdout).toContain(`MCP:   running (PID ${pid})`);
+
   const again = await start();
   expect(again).toMatchObject({ exitCode: 1, stdout: "" });
   expect(again.stderr).toContain(`Already running (PID ${pid}). Run 'memq mcp stop' first.`);
@@ -57,7 +59,7 @@ test("a server in the background takes requests when it is said to have started,
   expect(await home.run("mcp", "stop")).toMatchObject({ exitCode: 0, stdout: "Not running (no PID file).\n" });
 });
 
-test("a number that another process has by now is not believed: the stranger is left alone", async () => {
+test("pain 22: a number that another process has by now is not believed: the stranger is left alone", async () => {
   writeFileSync(pidFile, String(process.pid));
   expect((await home.run("mcp", "stop")).stdout).toBe("Cleaned up stale PID file (server was not running).\n");
   writeFileSync(pidFile, String(process.pid));

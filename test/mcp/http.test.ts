@@ -234,7 +234,7 @@ describe("the server", () => {
     ["another site's page", { origin: "https://evil.example" }, "Origin not allowed: https://evil.example"],
     ["a page without an origin of its own", { origin: "null" }, "Origin not allowed"],
     ["an origin with another scheme", { origin: "file://localhost" }, "Origin not allowed"],
-  ])("turns %s away before anything else", async (_what, headers, sentence) => {
+  ])("pain 33: turns %s away before anything else", async (_what, headers, sentence) => {
     for (const path of ["/mcp", "/health", "/query", "/nothing"]) {
       const response = await fetch(`${server.base}${path}`, { headers: headers as Record<string, string> });
       expect(response.status).toBe(403);

@@ -81,7 +81,7 @@ describe.each(GENERATIONS)("the notes of a home, asked by the official client (%
     expect(textOf(none)).toStartWith('No results found for "zzzzqq"');
   });
 
-  test("open with get by every name that a tool printed, and with the address of a resource", async () => {
+  test("pain 3: open with get by every name that a tool printed, and with the address of a resource", async () => {
     const found = await client.callTool({ name: "query", arguments: { query: "quokka" } });
     const rows = found.structuredContent.results;
     expect(rows).toHaveLength(3);
@@ -173,7 +173,7 @@ describe.each(GENERATIONS)("the notes of a home, asked by the official client (%
   });
 });
 
-test("a search is confined by --collection, and the index is the one that --index names", async () => {
+test("pain 44: a search is confined by --collection, and the index is the one that --index names", async () => {
   const confined = await session("legacy", ["-c", "journal"]);
   const found = await confined.callTool({ name: "query", arguments: { query: "quokka" } });
   expect(found.structuredContent.results.map(({ file }: { file: string }) => file)).toEqual(["journal/2026-05-01.md"]);
@@ -205,6 +205,29 @@ test("a file that changed or went is not served as it was, and the index follows
     const status = await client.callTool({ name: "status" });
     if (status.structuredContent.totalDocuments === 1) break;
   }
+});
+
+test("a configuration that can't be read is told to whoever asks, and read again when it is mended", async () => {
+  const own = await qmdHome({ "n/a.md": "# A\n\nA heron.\n" });
+  own.configure("collections: [\n");
+  const client = await session("modern", [], own);
+  expect(client.getInstructions()).toContain("The notes can't be opened");
+  const failed = await client.callTool({ name: "query", arguments: { query: "heron" } });
+  expect([failed.isError, textOf(failed)]).toEqual([true, expect.stringContaining("index.yml")]);
+  own.configure("collections:\n  n:\n    path: $ROOT/n\n");
+  const found = await client.callTool({ name: "query", arguments: { query: "heron" } });
+  expect(found.structuredContent.results).toHaveLength(1);
+});
+
+test("many questions at once, while the configuration changes, are all answered", async () => {
+  const own = await qmdHome({ "n/a.md": "# A\n\nA heron.\n" });
+  const client = await session("legacy", [], own);
+  const asked = Array.from({ length: 40 }, async (_, at) => {
+    own.configure(`# ${at}\ncollections:\n  n:\n    path: $ROOT/n\n`);
+    await Bun.sleep(at);
+    return client.callTool({ name: "query", arguments: { query: "heron" } });
+  });
+  for (const found of await Promise.all(asked)) expect(found.structuredContent?.results).toHaveLength(1);
 });
 
 test("a collection that is added while the server runs is there", async () => {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
+import { openConnection } from "../../src/gateway/jsonrpc.ts";
 import { hasToken, isLoopback, refusalOf } from "../../src/gateway/mcp/guards.ts";
 import { answerPost } from "../../src/gateway/mcp/post.ts";
 import { faultIn, type ObjectSchema, withDefaults } from "../../src/gateway/mcp/schema.ts";
@@ -91,6 +92,45 @@ describe("who may ask", () => {
       }),
     );
     expect(hasToken(asked({ authorization: "bearer right" }), { ...access, token: "right" })).toBe(true);
+  });
+});
+
+describe("messages on a pipe", () => {
+  test("of any kind, one by one or several, get well-formed answers and end nothing", async () => {
+    const message = fc.record(
+      {
+        jsonrpc: fc.constantFrom("2.0", "1.0"),
+        id: fc.oneof(fc.integer(), fc.string(), fc.jsonValue()),
+        method: fc.constantFrom("echo", "fail", "x"),
+        params: fc.jsonValue(),
+      },
+      { requiredKeys: [] },
+    );
+    const values = fc.oneof(message, fc.array(message), fc.jsonValue());
+    const frame = fc.oneof(
+      values.map((value) => ({ text: JSON.stringify(value) })),
+      fc.string().map((text) => ({ text })),
+      fc.string().map((fault) => ({ fault })),
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(frame), async (frames) => {
+        const sent: string[] = [];
+        const connection = openConnection({
+          handle: (method, params) => (method === "fail" ? Promise.reject(new Error("no")) : params),
+          send: (json) => sent.push(json),
+          log: () => {},
+          batches: true,
+          silentOnCancel: true,
+        });
+        for (const one of frames) connection.receive(one);
+        await connection.settled();
+        expect(sent.length).toBeLessThanOrEqual(frames.length);
+        for (const answer of sent.flatMap((json) => JSON.parse(json))) {
+          expect(answer.jsonrpc).toBe("2.0");
+          expect("id" in answer && "result" in answer !== "error" in answer).toBe(true);
+        }
+      }),
+    );
   });
 });
 

@@ -128,7 +128,7 @@ describe("older revisions", () => {
 });
 
 describe("requests in flight", () => {
-  test("a quick one answers before a slow one, and a cancelled one never", async () => {
+  test("pain 20: a quick one answers before a slow one, and a cancelled one never", async () => {
     // A provider that takes a connection and says nothing.
     const silent = Bun.serve({ port: 0, idleTimeout: 0, fetch: () => new Promise<Response>(() => {}) });
     const home = makeHome(NOTES);
@@ -160,7 +160,7 @@ describe("requests in flight", () => {
     await silent.stop(true);
   });
 
-  test("nothing but messages is on stdout under load, with providers that fail and models that load", async () => {
+  test("pain 21, 91: nothing but messages is on stdout under load, with providers that fail and models that load", async () => {
     const failing = Bun.serve({ port: 0, fetch: () => new Response("boom\n", { status: 401 }) });
     const home = makeHome(NOTES);
     const config = join(home.workspace, "../failing.json");
@@ -207,7 +207,7 @@ describe("requests in flight", () => {
 });
 
 describe("the end of input", () => {
-  test("ends the process within a second, and leaves no child, no socket and no journal", async () => {
+  test("pain 22: ends the process within a second, and leaves no child, no socket and no journal", async () => {
     const notes = Object.fromEntries(Array.from({ length: 300 }, (_, at) => [`memory/n${at}.md`, `Note ${at}.\n`]));
     for (const waits of [true, false]) {
       const { home, client } = agent(notes);

@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { usageError } from "../../errors.ts";
 import type { DaemonFiles } from "../../gateway/mcp/daemon.ts";
 import type { McpSurface } from "../../gateway/mcp/surface.ts";
+import type { QmdPlaces } from "../../home/qmd-home.ts";
 import type { Invocation } from "../parse.ts";
 import { flag } from "../parse.ts";
 import { qmdHomeOf } from "../qmd/home.ts";
@@ -35,11 +36,13 @@ export async function daemonPlace(
     return { files: { pidFile: `${base}.mcp.pid`, logFile: `${base}.mcp.log` }, env: {} };
   }
   const { places } = await qmdHomeOf(invocation);
-  const base = join(places.cacheDir, places.indexName === "index" ? "mcp" : `mcp-${places.indexName}`);
-  return {
-    files: { pidFile: `${base}.pid`, logFile: `${base}.log` },
-    env: { INDEX_PATH: places.indexPath },
-  };
+  return { files: notesDaemonFiles(places), env: { INDEX_PATH: places.indexPath } };
+}
+
+/** Where qmd, too, keeps what it knows of the server of an index. */
+export function notesDaemonFiles({ cacheDir, indexName }: Pick<QmdPlaces, "cacheDir" | "indexName">): DaemonFiles {
+  const base = join(cacheDir, indexName === "index" ? "mcp" : `mcp-${indexName}`);
+  return { pidFile: `${base}.pid`, logFile: `${base}.log` };
 }
 
 /** Throws a usage error where options of both kinds of home are mixed, or a word follows that means nothing. */

@@ -1,5 +1,4 @@
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
+import { runningServer } from "../../gateway/mcp/daemon.ts";
 import type { QmdHome } from "../../home/qmd-home.ts";
 import { documentCounts } from "../../store/documents.ts";
 import { indexSizes, orphanedVectorKeys, vectorCount } from "../../store/maintenance.ts";
@@ -8,6 +7,7 @@ import type { Index } from "../../store/types.ts";
 import { pendingEmbeddings } from "../../sync/pending.ts";
 import { notice, writeOut } from "../output.ts";
 import type { Invocation, Program } from "../parse.ts";
+import { notesDaemonFiles } from "./mcp-home.ts";
 import { noteSkipped, qmdHomeOf } from "../qmd/home.ts";
 import { ago, sizeText } from "../qmd/words.ts";
 
@@ -22,7 +22,7 @@ export async function run(invocation: Invocation): Promise<void> {
   try {
     for (const warning of index.warnings) notice(warning);
     const { file, wal } = indexSizes(qmd.places.indexPath);
-    const server = serverProcess(qmd);
+    const server = runningServer(notesDaemonFiles(qmd.places));
     const lines = [
       `${program === "qmd" ? "QMD" : "memq"} Status`,
       "",
@@ -103,17 +103,4 @@ function shortened(text: string): string {
 function modelAddress(uri: string): string {
   const repository = /^hf:(?:\/\/)?([^/]+\/[^/:#]+)/.exec(uri)?.[1];
   return repository === undefined ? uri : `https://huggingface.co/${repository}`;
-}
-
-/** Process id of the HTTP server that runs in the background for this index, or null. */
-function serverProcess({ places }: QmdHome): number | null {
-  const name = places.indexName === "index" ? "mcp.pid" : `mcp-${places.indexName}.pid`;
-  try {
-    const pid = Number(readFileSync(join(places.cacheDir, name), "utf8").trim());
-    if (!Number.isInteger(pid) || pid <= 0) return null;
-    process.kill(pid, 0);
-    return pid;
-  } catch {
-    return null;
-  }
 }

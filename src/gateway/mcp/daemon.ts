@@ -2,7 +2,6 @@ import { spawn } from "node:child_process";
 import { chmodSync, closeSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { MemqError } from "../../errors.ts";
-import { ownProgram } from "../../llama/connection.ts";
 import { withWriterLock, writerOf } from "../../store/lock.ts";
 
 /**
@@ -42,6 +41,7 @@ export async function startDaemon(
   mkdirSync(dirname(files.logFile), { recursive: true, mode: 0o700 });
   const log = openSync(files.logFile, "w", 0o600);
   chmodSync(files.logFile, 0o600);
+  const { ownProgram } = await import("../../llama/connection.ts");
   const { executable, args: before } = ownProgram();
   const child = spawn(executable, [...before, ...args], {
     argv0: process.argv0,

@@ -7,7 +7,7 @@ import type { Identity } from "./server.ts";
 import type { McpSurface } from "./surface.ts";
 
 /** Largest body of a request, in bytes. */
-export const MAX_BODY_BYTES = 4 * 1024 * 1024;
+const MAX_BODY_BYTES = 4 * 1024 * 1024;
 /** A body must have arrived after this time. */
 const BODY_MS = 10_000;
 /** A request is given up after this time. */

@@ -38,12 +38,6 @@ export function keepNotesHome(invocation: Invocation): NotesHome {
   const pending = new Set<Promise<void>>();
   let refreshedAt = 0;
 
-  async function openHeld(): Promise<Held> {
-    const open = await openQmd(invocation);
-    if (open.index.state === "ready") keepVectorCodes(open.index);
-    return { open, stamp: stampOf(open), users: 0, retired: false };
-  }
-
   function retire(): void {
     if (held === null) return;
     held.retired = true;
@@ -51,23 +45,32 @@ export function keepNotesHome(invocation: Invocation): NotesHome {
     held = null;
   }
 
-  async function current(): Promise<Held> {
-    if (held !== null && held.open.index.state === "ready" && stampOf(held.open) === held.stamp) return held;
-    opening ??= openHeld();
+  async function reopen(): Promise<Held> {
     try {
-      const opened = await opening;
-      if (held !== opened) retire();
-      held = opened;
-      return opened;
+      const open = await openQmd(invocation);
+      if (open.index.state === "ready") keepVectorCodes(open.index);
+      retire();
+      held = { open, stamp: stampOf(open), users: 0, retired: false };
+      return held;
     } finally {
       opening = null;
     }
   }
 
+  /** What is open, counted as in use before anybody else can close it. */
+  async function borrowed(): Promise<Held> {
+    for (;;) {
+      const isCurrent = held !== null && held.open.index.state === "ready" && stampOf(held.open) === held.stamp;
+      const own = isCurrent && held !== null ? held : await (opening ??= reopen());
+      if (own.retired) continue;
+      own.users += 1;
+      return own;
+    }
+  }
+
   return {
     async lend(work) {
-      const own = await current();
-      own.users += 1;
+      const own = await borrowed();
       try {
         return await work(own.open);
       } finally {

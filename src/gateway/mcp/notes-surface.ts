@@ -1,7 +1,7 @@
 import type { OpenQmd } from "../../cli/qmd/open.ts";
 import type { Invocation } from "../../cli/parse.ts";
 import { number, values } from "../../cli/parse.ts";
-import { MemqError } from "../../errors.ts";
+import { MemqError, messageOf } from "../../errors.ts";
 import { documentUri, readDocument } from "./notes-documents.ts";
 import { keepNotesHome } from "./notes-home.ts";
 import { askNotes } from "./notes-query.ts";
@@ -28,7 +28,9 @@ export function notesSurface(invocation: Invocation): McpSurface {
   const tools = notesTools(notes);
   return {
     tools: () => Promise.resolve(tools),
-    instructions: () => home.lend(instructionsFor),
+    // A home that can't be opened says why to whoever asks a tool; the session stands.
+    instructions: () =>
+      home.lend(instructionsFor).catch((error: unknown) => `The notes can't be opened: ${messageOf(error)}`),
     resources: {
       templates: [
         {

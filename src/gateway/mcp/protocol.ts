@@ -15,7 +15,6 @@ export type Era = "modern" | "legacy";
 const META = "io.modelcontextprotocol/";
 export const VERSION_KEY = `${META}protocolVersion`;
 export const SERVER_INFO_KEY = `${META}serverInfo`;
-export const SUBSCRIPTION_KEY = `${META}subscriptionId`;
 const CAPABILITIES_KEY = `${META}clientCapabilities`;
 
 /** Error numbers of the protocol beyond JSON-RPC's own. */
