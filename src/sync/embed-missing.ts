@@ -24,7 +24,6 @@ const MAX_REJECTED = 2000;
 
 /** `collections` confines the work to passages of these. */
 export type EmbedRun = CollectionRun & {
-  embed: boolean;
   provider?: EmbeddingProvider;
   collections?: readonly string[] | undefined;
 };
@@ -37,7 +36,6 @@ export type EmbedResult = { embedded: number; outcome: EmbeddingOutcome; warning
  */
 export async function embedMissing(run: EmbedRun): Promise<EmbedResult> {
   const result: EmbedResult = { embedded: 0, outcome: { state: "off" }, warnings: [] };
-  if (!run.embed) return result;
   if (run.provider !== undefined) return embedWith(run.provider, run, result);
   const { embedding, kind } = run.home;
   const options = { kind, jobStore: jobStoreOf(run.index), awaitsJobs: false };

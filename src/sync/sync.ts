@@ -5,10 +5,10 @@ import { documentCounts, documentsOf } from "../store/documents.ts";
 import { withWriterLock } from "../store/lock.ts";
 import { checkpoint, mergeTokens } from "../store/maintenance.ts";
 import { openIndex } from "../store/open.ts";
-import { passageCounts } from "../store/passages.ts";
+import { passageTotal } from "../store/passages.ts";
 import type { Index } from "../store/types.ts";
 import { untilJobsDone } from "./await-jobs.ts";
-import { embedMissing } from "./embed-missing.ts";
+import type { EmbedResult } from "./embed-missing.ts";
 import { type CollectionReport, syncCancelled, type SyncProgress, type SyncReport } from "./report.ts";
 import { scanCollections, type CollectionScan } from "./scan.ts";
 import { breathe, removeInBatches, syncCollection, type CollectionRun } from "./sync-collection.ts";
@@ -97,11 +97,7 @@ export async function syncOpenIndex(index: Index, home: Home, options: SyncOptio
   // A qmd home keeps the documents of a removed collection until `cleanup`.
   if (home.kind === "agent" && options.collections === undefined)
     removed = await removeOtherCollections(index, home, signal);
-  const embedding = await embedMissing({
-    ...run,
-    embed: options.embed ?? true,
-    ...(options.provider ? { provider: options.provider } : {}),
-  });
+  const embedding = options.embed === false ? NOT_EMBEDDED : await embedded(run, options);
   warnings.push(...embedding.warnings);
 
   const sum = (key: "files" | "added" | "changed" | "removed"): number =>
@@ -110,7 +106,7 @@ export async function syncOpenIndex(index: Index, home: Home, options: SyncOptio
     await tidy(index, signal, performance.now() - started);
   return {
     files: sum("files"),
-    passages: [...passageCounts(index).values()].reduce((total, count) => total + count, 0),
+    passages: passageTotal(index),
     added: sum("added"),
     changed: sum("changed"),
     removed: removed + sum("removed"),
@@ -121,6 +117,13 @@ export async function syncOpenIndex(index: Index, home: Home, options: SyncOptio
     warnings,
     embedding: embedding.outcome,
   };
+}
+
+const NOT_EMBEDDED: EmbedResult = { embedded: 0, outcome: { state: "off" }, warnings: [] };
+
+async function embedded(run: CollectionRun, { provider }: SyncOptions): Promise<EmbedResult> {
+  const { embedMissing } = await import("./embed-missing.ts");
+  return embedMissing(provider === undefined ? run : { ...run, provider });
 }
 
 /** Makes the progress of one collection after another that of all. */
