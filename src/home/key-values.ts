@@ -1,6 +1,6 @@
 import { MemqError } from "../errors.ts";
 import { isObject, type JsonValue } from "./json.ts";
-import type { KeySpec, KeyType } from "./keys.ts";
+import { MAX_TIMER_MS, type KeySpec, type KeyType } from "./keys.ts";
 
 /** A value fit for use, and what had to be said about it. */
 export type CheckedValue = { value: JsonValue | undefined; issue?: string };
@@ -127,12 +127,13 @@ function pathEntry(entry: JsonValue, path: string): JsonValue[] {
 
 const DURATION_UNITS: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** Milliseconds of `5m`, `90s`, `1.5h`, `250ms`; a bare number counts minutes. Null when it is none of these. */
+/** Milliseconds of `5m`, `90s`, `1.5h`, `250ms`, at most as long as a timer can run; a bare number counts minutes. Null when it is none. */
 export function durationMs(value: JsonValue | undefined): number | null {
   if (typeof value !== "string" && typeof value !== "number") return null;
   const match = /^\s*(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)?\s*$/i.exec(String(value));
   if (match === null) return null;
-  return Math.round(Number(match[1]) * (DURATION_UNITS[match[2]?.toLowerCase() ?? "m"] ?? 60_000));
+  const ms = Math.round(Number(match[1]) * (DURATION_UNITS[match[2]?.toLowerCase() ?? "m"] ?? 60_000));
+  return Math.min(ms, MAX_TIMER_MS);
 }
 
 const BYTE_UNITS: Record<string, number> = { b: 1, kb: 1024, mb: 1024 ** 2, gb: 1024 ** 3 };
