@@ -1,4 +1,4 @@
-// Measures the compiled executable: bun scripts/bench.ts [--only start,models,responsive,qmd-home,…] [--notes N] [--qmd PATH] [--rounds N] [--json FILE]
+// Measures the compiled executable: bun scripts/bench.ts [--only start,qmd-home,models,responsive,warm] [--notes N] [--qmd PATH] [--rounds N] [--json FILE]
 // Every figure with a goal stands beside what it is measured against in the same run; a missed goal is printed as missed.
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -9,6 +9,7 @@ import { benchQmdHome } from "./bench/qmd-home.ts";
 import { benchResponsive } from "./bench/responsive.ts";
 import { benchStart } from "./bench/start.ts";
 import { type Figure, figureLine } from "./bench/timing.ts";
+import { benchWarm } from "./bench/warm.ts";
 
 const { values } = parseArgs({
   options: {
@@ -36,6 +37,7 @@ const parts: Record<string, (folder: string) => Promise<Figure[]>> = {
     }),
   models: (folder) => benchModels(memq, folder, Math.min(rounds, 7)),
   responsive: (folder) => benchResponsive(memq, folder),
+  warm: (folder) => benchWarm(memq, folder, Number(values.notes)),
 };
 const wanted = values.only?.split(",") ?? Object.keys(parts);
 const unknown = wanted.find((name) => !(name in parts));

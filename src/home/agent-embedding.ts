@@ -51,6 +51,9 @@ export async function agentEmbedding(
     onFailure: keys.text("query.onProviderFailure") as EmbeddingSettings["onFailure"],
     multimodal: keys.flag("multimodal.enabled"),
   };
+  if (settings.multimodal && fallback !== "none") {
+    issues.push('multimodal does not support fallback, which is left out: set fallback to "none".');
+  }
   if (place.withKeys && provider !== "none") await addKeys(settings, keys, loaded, issues);
   return settings;
 }

@@ -2,6 +2,7 @@ import { lstat, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { AgentHome } from "../home/agent-home.ts";
 import { decodeNote } from "../notes/decode.ts";
+import { cutAtGrapheme } from "../search/snippet.ts";
 import { dateInZone, dayBefore } from "./dates.ts";
 import { isMainPrivate, sessionFacts } from "./sessions.ts";
 
@@ -54,10 +55,7 @@ async function readContextFile(workspace: string, path: string): Promise<Context
     if (!(await lstat(full)).isFile()) return null;
     const text = decodeNote(await readFile(full)).text;
     if (text === null) return null;
-    if (text.length <= MAX_CONTEXT_CHARS) return { path, text, truncated: false };
-    const unit = text.charCodeAt(MAX_CONTEXT_CHARS - 1);
-    const end = unit >= 0xd800 && unit <= 0xdbff ? MAX_CONTEXT_CHARS - 1 : MAX_CONTEXT_CHARS;
-    return { path, text: text.slice(0, end), truncated: true };
+    return { path, text: cutAtGrapheme(text, MAX_CONTEXT_CHARS), truncated: text.length > MAX_CONTEXT_CHARS };
   } catch {
     return null;
   }

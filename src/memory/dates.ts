@@ -1,3 +1,5 @@
+import { utcMidnight } from "../notes/dates.ts";
+
 /** `YYYY-MM-DD` of an instant in a time zone (IANA name); the system's own zone when none is given. */
 export function dateInZone(timeMs: number, timeZone?: string): string {
   const parts = new Intl.DateTimeFormat("en-CA", {
@@ -16,7 +18,5 @@ export function dayBefore(date: string): string {
 
 /** Whether a string is `YYYY-MM-DD` and names a day that exists. */
 export function isRealDate(date: string): boolean {
-  if (!/^\d{4}-\d{2}-\d{2}$/.test(date)) return false;
-  const time = Date.parse(`${date}T00:00:00Z`);
-  return Number.isFinite(time) && new Date(time).toISOString().slice(0, 10) === date;
+  return utcMidnight(date) !== null;
 }

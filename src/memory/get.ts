@@ -3,6 +3,7 @@ import { isAbsolute, join, relative, resolve, sep } from "node:path";
 import { messageOf } from "../errors.ts";
 import type { Collection, Home } from "../home/types.ts";
 import { decodeNote } from "../notes/decode.ts";
+import { cutAtGrapheme } from "../search/snippet.ts";
 
 /** What is asked of a note: all of it, or `lines` lines from line `from` on (1-based). */
 export type GetRequest = { path: string; from?: number | undefined; lines?: number | undefined };
@@ -153,7 +154,7 @@ function windowOf(text: string, request: GetRequest, maxChars: number): Omit<Get
   }
   const first = kept[0] ?? "";
   const cut = kept.length === 1 && first.length > maxChars;
-  if (cut) kept[0] = cutAtCharacter(first, maxChars);
+  if (cut) kept[0] = cutAtGrapheme(first, maxChars);
   const next = from + kept.length;
   const more = next <= all.length && kept.length > 0;
   return {
@@ -163,12 +164,6 @@ function windowOf(text: string, request: GetRequest, maxChars: number): Omit<Get
     ...(more || cut ? { truncated: true as const } : {}),
     ...(more ? { nextFrom: next } : {}),
   };
-}
-
-function cutAtCharacter(text: string, length: number): string {
-  const unit = text.charCodeAt(length - 1);
-  const splitsPair = unit >= 0xd800 && unit <= 0xdbff;
-  return text.slice(0, splitsPair ? length - 1 : length);
 }
 
 function refusal(path: string, code: NonNullable<GetAnswer["code"]>, error: string): GetAnswer {

@@ -191,7 +191,7 @@ function foundAnswer(
   const cited = citationsShown(memory.citations, request);
   const leftOut = [...degraded.map(({ what }) => what), ...answer.degraded];
   // Keywords alone, because a provider that was wanted could not be set up, is a degraded answer too.
-  if (opened.provider === undefined && opened.reason !== undefined && opened.explicit) leftOut.push("vector");
+  if (opened.provider === undefined && opened.reason !== undefined) leftOut.push("vector");
   const reasons = [
     ...degraded.map(({ why }) => why),
     ...answer.notices,

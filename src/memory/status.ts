@@ -3,7 +3,7 @@ import type { OpenedProvider } from "../embed/registry.ts";
 import type { EmbeddingProvider } from "../embed/types.ts";
 import type { JsonValue } from "../home/json.ts";
 import { explainKeys } from "../home/resolve-keys.ts";
-import type { Collection } from "../home/types.ts";
+import type { Collection, Home } from "../home/types.ts";
 import { cachedVectorCount } from "../store/cache.ts";
 import { documentCounts, documentsOf } from "../store/documents.ts";
 import { nextIdentity, servingIdentity } from "../store/identity.ts";
@@ -13,7 +13,7 @@ import type { Index } from "../store/types.ts";
 import { loadVec } from "../store/vec-extension.ts";
 import { vectorDimensions } from "../store/vector-table.ts";
 import { missingVectorCounts } from "../store/vectors.ts";
-import { scanCollection } from "../sync/scan.ts";
+import { scanCollections } from "../sync/scan.ts";
 import type { ServedAgent } from "./backend.ts";
 import type { SyncState } from "./engine.ts";
 
@@ -90,7 +90,7 @@ export async function memoryStatus(context: StatusContext): Promise<MemoryStatus
   const { provider, reason } = opened;
   const fallback = agent.fallback ?? opened.fallback;
   const counts = sourceCounts(index, home.collections);
-  const scan = context.deep ? scanStatus(index, home.collections) : undefined;
+  const scan = context.deep ? scanStatus(index, home) : undefined;
   const probe = context.deep && provider !== undefined ? await embeddingProbe(provider) : undefined;
   const dims = vectorDimensions(index);
   const identity = servingIdentity(index);
@@ -201,11 +201,12 @@ function sourceCounts(index: Index, collections: readonly Collection[]): MemoryS
 }
 
 /** Compares the folders with the index by size and time alone. */
-function scanStatus(index: Index, collections: readonly Collection[]): { status: ScanStatus; dirty: boolean } {
+function scanStatus(index: Index, { collections, kind }: Home): { status: ScanStatus; dirty: boolean } {
   let dirty = false;
   const sources = new Map<string, ScanStatus["sources"][number]>();
-  for (const collection of collections) {
-    const { files, skipped, rootProblem } = scanCollection(collection);
+  for (const { collection, files, skipped, rootProblem } of scanCollections(collections, {
+    shareFiles: kind === "qmd",
+  })) {
     const known = new Map(documentsOf(index, collection.name).map((document) => [document.path, document]));
     const isNew = files.some(({ path, size, mtimeMs }) => {
       const document = known.get(path);

@@ -1,5 +1,6 @@
-import type { NoteFacts } from "./types.ts";
+import { utcMidnight } from "./dates.ts";
 import { titleOf } from "./title.ts";
+import type { NoteFacts } from "./types.ts";
 
 /** `---`, the YAML, and a closing `---` or `...`, all on lines of their own at the very start. */
 const FRONT_MATTER = /^---[ \t]*\r?\n([^]*?)\r?\n(?:---|\.\.\.)[ \t]*(?:\r?\n|$)/;
@@ -43,7 +44,6 @@ function tagsOf(value: unknown): string[] {
 function dateOf(value: unknown): string | null {
   const match = typeof value === "string" ? /^\s*(\d{4})-(\d{2})-(\d{2})(?!\d)/.exec(value) : null;
   if (match === null) return null;
-  const text = `${match[1]}-${match[2]}-${match[3]}`;
-  const time = Date.parse(`${text}T00:00:00Z`);
-  return Number.isNaN(time) || new Date(time).toISOString().slice(0, 10) !== text ? null : text;
+  const day = `${match[1]}-${match[2]}-${match[3]}`;
+  return utcMidnight(day) === null ? null : day;
 }

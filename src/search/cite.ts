@@ -4,7 +4,7 @@ import { documentCutting } from "../home/document-cutting.ts";
 import type { Collection, Home } from "../home/types.ts";
 import { passageText } from "../notes/passage-text.ts";
 import type { PassageDraft } from "../notes/types.ts";
-import { contentText, documentsById } from "../store/documents.ts";
+import { contentText, documentsByHashPrefix, documentsById } from "../store/documents.ts";
 import { passagesById } from "../store/passages.ts";
 import type { DocumentRow, Index } from "../store/types.ts";
 import { type FileState, fileState, passageNow } from "./fresh.ts";
@@ -61,9 +61,12 @@ export function cite(rows: Iterable<Ranked>, limit: number, context: CiteContext
       ? passageNow({ ...row, text, byName: row.nameTier > 0 }, now, context.termsIn)
       : { ...passage, text };
     const body = file.state === "changed" ? file.text : stored;
-    const hit = shown && hitOf(row, document, { ...shown, body }, context);
-    if (hit === null) outdated.add(`${collection.pathPrefix}${document.path}`);
-    else if (isNew(hit, collection, context, seen)) hits.push(hit);
+    if (shown === null) outdated.add(`${collection.pathPrefix}${document.path}`);
+    else {
+      const realFile = realFileOf(document, context);
+      const hit = hitOf(row, firstOfFile(document, realFile, context), { ...shown, body }, context);
+      if (isNew(hit, realFile, context, seen)) hits.push(hit);
+    }
     if (hits.length === limit) break;
   }
   const stale = files.values().some(({ state }) => state !== "current");
@@ -76,16 +79,34 @@ function known<K, V>(map: Map<K, V>, key: K, make: () => V): V {
   return value;
 }
 
-/** Two collections may hold the same file, and two passages of a changed one may have become one: each is shown once. */
-function isNew(hit: Hit, collection: Collection, context: CiteContext, seen: Set<string>): boolean {
-  let file = join(collection.root, hit.path);
-  if (context.request.collections.length > 1) {
-    try {
-      file = realpathSync(file);
-    } catch {
-      // A file that is gone is known by its name alone.
-    }
+/** A document's file by its real path, where several collections are searched, which may hold the same one. */
+function realFileOf({ collection, path }: DocumentRow, { collections, request }: CiteContext): string {
+  const file = join(collections.get(collection)?.root ?? "", path);
+  if (request.collections.length < 2) return file;
+  try {
+    return realpathSync(file);
+  } catch {
+    // A file that is gone is known by its name alone.
+    return file;
   }
+}
+
+/** The same file as a document of the first searched collection that holds it, whichever of them the query found. */
+function firstOfFile(document: DocumentRow, realFile: string, context: CiteContext): DocumentRow {
+  const order = context.request.collections;
+  const own = order.indexOf(document.collection);
+  if (own <= 0) return document;
+  return documentsByHashPrefix(context.index, document.hash)
+    .filter(({ collection }) => order.indexOf(collection) >= 0 && order.indexOf(collection) < own)
+    .filter((other) => realFileOf(other, context) === realFile)
+    .reduce(
+      (first, other) => (order.indexOf(other.collection) < order.indexOf(first.collection) ? other : first),
+      document,
+    );
+}
+
+/** Two collections may hold the same file, and two passages of a changed one may have become one: each is shown once. */
+function isNew(hit: Hit, file: string, context: CiteContext, seen: Set<string>): boolean {
   const key = context.request.profile.unit === "documents" ? file : `${file}\0${hit.startLine}\0${hit.text}`;
   return !seen.has(key) && Boolean(seen.add(key));
 }

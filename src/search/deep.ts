@@ -1,8 +1,8 @@
-import type { Scope } from "../store/types.ts";
 import { cite } from "./cite.ts";
 import { type DeepExplanation, explainHits } from "./deep-explanation.ts";
 import { reciprocalRankFusion, textScoreOf } from "./fuse.ts";
 import { keywordLeg, scoreByKeyword } from "./keyword.ts";
+import type { LegScope } from "./leg.ts";
 import { candidatesOf, type QueryList } from "./lists.ts";
 import { parseQuery } from "./query.ts";
 import { primaryQuery, type QueryDocument, type TypedQuery } from "./query-document.ts";
@@ -59,7 +59,11 @@ export async function deepSearch(engine: SearchEngine, request: DeepRequest): Pr
     return { hits: [], mode: "keyword", degraded: [], notices: [], stale: false };
   }
   const most = Math.max(request.limit, request.candidateLimit);
-  const search = { engine, request, scope: { ...scope, limit: Math.max(request.profile.pool, most * 4) } };
+  const search = {
+    engine,
+    request,
+    scope: { ...scope, limit: Math.max(request.profile.pool, most * 4), documents: most },
+  };
   const found = await (request.document.kind === "plain"
     ? plainLists(search, request.document.query)
     : typedLists(search, request.document.searches));
@@ -92,7 +96,7 @@ export async function deepSearch(engine: SearchEngine, request: DeepRequest): Pr
   };
 }
 
-type Search = { engine: SearchEngine; request: DeepRequest; scope: Scope & { limit: number } };
+type Search = { engine: SearchEngine; request: DeepRequest; scope: LegScope };
 type Lists = { lists: QueryList[]; degraded: string[]; notices: string[]; strongSignal?: number };
 
 async function plainLists(search: Search, query: string): Promise<Lists> {

@@ -1,6 +1,7 @@
 import { MemqError } from "../errors.ts";
+import { utcMidnight } from "../notes/dates.ts";
 import type { DocumentRow } from "../store/types.ts";
-import { DAY_MS, dayInName, utcMidnight } from "./recency.ts";
+import { DAY_MS, dayInName } from "./recency.ts";
 
 /** Which notes count, beyond the collection. */
 export type NoteFilter = {
@@ -22,7 +23,7 @@ export function parseTime(text: string, end: "since" | "until", now: number): nu
   const value = text.trim();
   const ago = /^(\d{1,5})([dwm])$/i.exec(value);
   if (ago) return timeAgo(Number(ago[1]), (ago[2] ?? "d").toLowerCase(), now);
-  if (/^\d{4}-\d{2}-\d{2}$/.test(value) && utcMidnight(value) !== null) {
+  if (utcMidnight(value) !== null) {
     const day = localDay(value);
     return end === "since" ? day.from : day.to;
   }

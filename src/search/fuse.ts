@@ -11,7 +11,8 @@ export type LegScores = {
 /** `key` orders the candidates of this query, `level` is what is reported and compared with a minimum. */
 export type Fused<T extends LegScores> = T & { key: number; level: number };
 
-export type FusionRule = Pick<SearchProfile, "fusion" | "textScore" | "vectorWeight" | "textWeight">;
+export type FusionRule = Pick<SearchProfile, "fusion" | "textScore" | "vectorWeight" | "textWeight"> &
+  Partial<Pick<SearchProfile, "hybrid">>;
 
 /**
  * A BM25 score as a number in [0, 1): `r / (1 + r)`. `legacy` is the older documented `1 / (1 + max(0, rank))` over FTS5's negative
@@ -28,7 +29,8 @@ export function textScoreOf(bm25: number, kind: SearchProfile["textScore"]): num
  * `relative`: key `w · cosine + (1 − w) · r / r_max`, r_max the best BM25 of this query; level `key · max(best cosine, best
  * r/(1+r))`, so that it stays comparable between queries. Both scores of each candidate are expected to be filled in.
  * `weighted`: `w_v · cosine + w_t · textScore`, a leg without the candidate counting 0.
- * Where only one leg has candidates at all, its own score is the level, whole.
+ * Where only one leg has candidates at all, its own score is the level, whole; but in a `hybrid` search by `weighted` words were asked
+ * for too, and count 0 where none of them was found.
  */
 export function fuse<T extends LegScores>(candidates: T[], rule: FusionRule): Fused<T>[] {
   let bestBm25 = 0;
@@ -48,7 +50,7 @@ export function fuse<T extends LegScores>(candidates: T[], rule: FusionRule): Fu
     const bm25 = candidate.bm25 ?? 0;
     const cosine = candidate.cosine ?? 0;
     const text = candidate.bm25 === null ? 0 : textScoreOf(bm25, relative ? "bm25" : rule.textScore);
-    if (bestBm25 === 0) return withScores(candidate, cosine, cosine);
+    if (bestBm25 === 0 && (relative || !rule.hybrid)) return withScores(candidate, cosine, cosine);
     if (!vectors) return withScores(candidate, relative ? bm25 / bestBm25 : text, text);
     if (!relative) {
       const score = vectorShare * cosine + textShare * text;

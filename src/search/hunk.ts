@@ -13,8 +13,15 @@ export type Hunk = {
   matches: boolean;
 };
 
-/** What makes a line answer: the query's terms in a text, and those of the intent, which count less. */
-export type LineTerms = { termsIn: (text: string) => string[]; intentIn?: (text: string) => string[] };
+/**
+ * What makes a line answer: the query's terms in a text, and those of the intent, which count less. `guess` says cheaply which texts
+ * can be passed over.
+ */
+export type LineTerms = {
+  termsIn: (text: string) => string[];
+  intentIn?: (text: string) => string[];
+  guess: (text: string) => boolean;
+};
 
 const INTENT_WEIGHT = 0.3;
 
@@ -34,7 +41,9 @@ export function hunkOf(
   const best = bestLine(lines, first, last, terms);
   const from = Math.max(1, best - 1);
   const to = Math.min(total, best + 2);
-  const shown = cut(lines.slice(from - 1, to), { startLine: from, endLine: to }, maxChars, terms.termsIn);
+  const shown = cut(lines.slice(from - 1, to), { startLine: from, endLine: to }, maxChars, (part) =>
+    terms.guess(part) ? terms.termsIn(part) : [],
+  );
   const { text, startLine, endLine } = shown;
   return {
     header: `@@ -${startLine},${endLine - startLine + 1} @@ (${startLine - 1} before, ${total - endLine} after)`,
@@ -46,20 +55,35 @@ export function hunkOf(
   };
 }
 
-function bestLine(lines: readonly string[], first: number, last: number, { termsIn, intentIn }: LineTerms): number {
+function bestLine(lines: readonly string[], first: number, last: number, terms: LineTerms): number {
+  const scored = scoredBest(lines, first, last, terms.guess, terms);
+  if (scored > 0) return scored;
+  if (terms.termsIn(lines.slice(first - 1, last).join("\n")).length > 0) {
+    return scoredBest(lines, first, last, () => true, terms);
+  }
+  const filled = lines.slice(first - 1, last).findIndex((text) => text.trim() !== "");
+  return filled < 0 ? first : first + filled;
+}
+
+/** The first line of those that hold most terms, 0 when none holds any. */
+function scoredBest(
+  lines: readonly string[],
+  first: number,
+  last: number,
+  guess: (text: string) => boolean,
+  { termsIn, intentIn }: LineTerms,
+): number {
   let best = 0;
   let most = 0;
-  let filled = 0;
   for (let line = first; line <= last; line++) {
     const text = lines[line - 1] ?? "";
-    if (filled === 0 && text.trim() !== "") filled = line;
-    const score = termsIn(text).length + INTENT_WEIGHT * (intentIn?.(text).length ?? 0);
+    const score = (guess(text) ? termsIn(text).length : 0) + INTENT_WEIGHT * (intentIn?.(text).length ?? 0);
     if (score > most) {
       most = score;
       best = line;
     }
   }
-  return best || filled || first;
+  return best;
 }
 
 function cut(

@@ -1,5 +1,6 @@
 import { corpusStats, documentFrequencies, keywordCandidates, tokensOf } from "../store/keyword.ts";
 import type { Index, KeywordCandidate, Scope } from "../store/types.ts";
+import { enough, type LegScope } from "./leg.ts";
 import type { ParsedQuery, QueryTerm } from "./query.ts";
 
 /** A passage with its BM25 score, positive and unbounded. */
@@ -38,10 +39,11 @@ const MIN_PASSAGES = 24;
  * pre-ranks them, the best are scored by BM25 with Lucene's inverse document frequency `ln(1 + (N − n + 0.5) / (n + 0.5))`, which
  * is never zero, and by closeness. The rest keeps FTS5's BM25, below them.
  */
-export function keywordLeg(index: Index, query: ParsedQuery, scope: Scope & { limit: number }): KeywordHit[] {
+export function keywordLeg(index: Index, query: ParsedQuery, scope: LegScope): KeywordHit[] {
   const parsed = withFewTerms(index, query);
   if (parsed.match === null) return [];
-  const candidates = keywordCandidates(index, parsed.match, scope);
+  const { match } = parsed;
+  const candidates = enough(scope, (limit) => keywordCandidates(index, match, { ...scope, limit }));
   const closely = [...candidates.slice(0, SCORED), ...holdingPhrases(index, parsed, scope)];
   const score = scorer(index, parsed);
   const tokens = tokensOf(index, [...new Set(closely.map((candidate) => candidate.passageId))]);

@@ -1,4 +1,5 @@
 import type { Collection, SearchProfile } from "../home/types.ts";
+import { utcMidnight } from "../notes/dates.ts";
 
 export const DAY_MS = 86_400_000;
 
@@ -15,13 +16,6 @@ const evergreenNames = new Set(["MEMORY.md", "memory.md", "USER.md"]);
 export function dayInName(path: string): string | null {
   const match = namedDay.exec(path.slice(path.lastIndexOf("/") + 1));
   return match && utcMidnight(match[0]) !== null ? match[0] : null;
-}
-
-/** Midnight UTC of `YYYY-MM-DD` in milliseconds since 1970, or null when it is no day of the calendar. */
-export function utcMidnight(day: string): number | null {
-  const at = Date.parse(`${day}T00:00:00Z`);
-  // Date.parse rolls 30 February over to March, so the day has to come back as it went in.
-  return Number.isNaN(at) || new Date(at).toISOString().slice(0, 10) !== day ? null : at;
 }
 
 /**

@@ -31,9 +31,13 @@ export async function search(engine: SearchEngine, request: SearchRequest): Prom
   const scope = scopeOf(engine.index, request);
   if (query === "" || scope.collections.length === 0 || request.limit < 1) return emptyAnswer();
   const parsed = parseQuery(query, profile.grammar);
-  const pool = Math.max(profile.pool, profile.unit === "documents" ? request.limit * 4 : request.limit);
-  const byVector = startVectorLeg(engine, parsed.text, request.deadline, { ...scope, limit: pool });
-  const byKeyword = (): KeywordHit[] => keywordLeg(engine.index, parsed, { ...scope, limit: pool });
+  const legScope = {
+    ...scope,
+    limit: Math.max(profile.pool, profile.unit === "documents" ? request.limit * 4 : request.limit),
+    ...(profile.unit === "documents" ? { documents: request.limit } : {}),
+  };
+  const byVector = startVectorLeg(engine, parsed.text, request.deadline, legScope);
+  const byKeyword = (): KeywordHit[] => keywordLeg(engine.index, parsed, legScope);
   // The keyword leg works while the provider does; without `hybrid` it only stands in for a vector leg that can't answer.
   const early = profile.hybrid || !byVector ? byKeyword() : null;
   const vector = byVector && (await byVector);

@@ -1,7 +1,7 @@
 import { readPassageKeys, removePassages, writePassages } from "./passages.ts";
 import { inTransaction } from "./open.ts";
 import { releaseVectors } from "./vectors.ts";
-import type { DocumentDraft, DocumentRow, Index } from "./types.ts";
+import type { DocumentDraft, DocumentRow, Index, KnownDocument } from "./types.ts";
 
 type StoredDocument = Omit<DocumentRow, "tags"> & { tags: string | null };
 
@@ -24,6 +24,17 @@ function select(index: Index, condition: string, ...values: (string | number)[])
 /** The active documents of a collection, ordered by path (binary). */
 export function documentsOf(index: Index, collection: string): DocumentRow[] {
   return select(index, "AND d.collection = ? ORDER BY d.path", collection);
+}
+
+/** The active documents of a collection in no order, with what tells whether their files have changed: thousands at each sync. */
+export function knownDocuments(index: Index, collection: string): KnownDocument[] {
+  return index.db
+    .query<KnownDocument, [string]>(
+      `SELECT d.id, d.path, d.hash, coalesce(f.mtime_ms, -1) AS mtimeMs, coalesce(f.size, -1) AS size
+       FROM documents d LEFT JOIN memq_files f ON f.document_id = d.id AND f.hash = d.hash
+       WHERE d.active = 1 AND d.collection = ?`,
+    )
+    .all(collection);
 }
 
 /** The active documents of several collections, ordered by collection and path. */

@@ -83,6 +83,8 @@ function connectForWriting(path: string, warnings: string[]): Index {
     db.run(
       "PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -32000",
     );
+    // The journal may hold 32 MB before it is written back: each time the disk is waited for twice.
+    db.run("PRAGMA wal_autocheckpoint = 8000");
     if (schemaVersion(db, tables) !== SCHEMA_VERSION || qmdWasHere(db, tables)) migrate(db);
     probe(db);
     return indexOf(db, path, "write", "ready", warnings);

@@ -84,6 +84,11 @@ export function passageCounts(index: Index): Map<string, number> {
   return new Map(rows.map((row) => [row.collection, row.n]));
 }
 
+/** Number of passages in the index. */
+export function passageTotal(index: Index): number {
+  return index.db.query<{ n: number }, []>("SELECT count(*) AS n FROM memq_passages").get()?.n ?? 0;
+}
+
 /** Keys of what the passages of a document refer to. */
 export function readPassageKeys(index: Index, documentId: number): { vectorKey: string; textHash: string }[] {
   return index.db

@@ -18,6 +18,9 @@ export type DocumentRow = {
   tags: string[];
 };
 
+/** What a sync needs to know of a document to see whether its file has changed. */
+export type KnownDocument = Pick<DocumentRow, "id" | "path" | "hash" | "mtimeMs" | "size">;
+
 /** What a sync hands over for one new or changed file. */
 export type DocumentDraft = {
   collection: string;

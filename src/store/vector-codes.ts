@@ -50,6 +50,10 @@ export function keepVectorCodes(index: Index): VectorCodes {
     work = addEntries(index, table);
     stamp = now;
   };
+  const inSlices = async (): Promise<void> => {
+    while (work?.next().done === false) await new Promise((resolve) => setImmediate(resolve));
+    work = null;
+  };
   const codes: VectorCodes = {
     closest(query, scope, count) {
       while (work?.next().done === false);
@@ -59,9 +63,10 @@ export function keepVectorCodes(index: Index): VectorCodes {
       return table === null || table.dimensions !== query.length ? [] : closest(index, table, query, scope, count);
     },
     async warm() {
+      // What was begun is finished first: a table that is half built can't be told from one that is up to date.
+      await inSlices();
       begin();
-      while (work?.next().done === false) await new Promise((resolve) => setImmediate(resolve));
-      work = null;
+      await inSlices();
     },
   };
   index.codes = codes;
@@ -142,45 +147,60 @@ function meanVector(index: Index, dimensions: number): Float32Array {
 
 /**
  * Adds what came since: vectors stored since for passages of any age, and passages written since whose vector was there
- * before. Entries of passages that went are left for `closest` to find.
+ * before. Entries of passages that went are left for `closest` to find. What is written between two slices waits for the next time,
+ * which would otherwise add it once more.
  */
 function* addEntries(index: Index, table: CodeTable): Generator<void> {
   const newest = { ...newestRows(index), passage: newestPassage(index) };
+  const isKnown = (row: number): boolean => (row < 0 ? -row <= newest.packed : row <= newest.shadow);
   if (table.length === 0) {
     for (const page of vectorPages(index)) {
-      addPage(index, table, new Map(page.map(({ row, vector }) => [row, vector])));
+      const known = page.filter(({ row }) => isKnown(row));
+      addPage(index, table, new Map(known.map(({ row, vector }) => [row, vector])), newest.passage);
       yield;
     }
   } else {
-    const rows = vectorRowsSince(index, table.newest);
+    const rows = vectorRowsSince(index, table.newest).filter(isKnown);
     for (let start = 0; start < rows.length; start += SLICE) {
-      addPage(index, table, getVectorRows(index, rows.slice(start, start + SLICE)));
+      addPage(index, table, getVectorRows(index, rows.slice(start, start + SLICE)), newest.passage);
       yield;
     }
-    yield* addPassages(index, table, new Set(rows));
+    const added = new Set(rows);
+    yield* addPassages(index, table, newest.passage, (row) => isKnown(row) && !added.has(row));
   }
   table.newest = newest;
 }
 
-function addPage(index: Index, table: CodeTable, vectors: ReadonlyMap<number, Float32Array>): void {
+function addPage(
+  index: Index,
+  table: CodeTable,
+  vectors: ReadonlyMap<number, Float32Array>,
+  newestPassage: number,
+): void {
   for (const entry of passagesOfRows(index, [...vectors.keys()])) {
     const vector = vectors.get(entry.row);
-    if (vector !== undefined) addEntry(table, entry, vector);
+    if (vector !== undefined && entry.passageId <= newestPassage) addEntry(table, entry, vector);
   }
 }
 
-/** Adds passages written since whose vectors are older; vectors in `added` have brought theirs along. */
-function* addPassages(index: Index, table: CodeTable, added: ReadonlySet<number>): Generator<void> {
+/** Adds passages written since, up to the newest, whose vectors stand in rows that `isOlder` knows: new rows bring theirs along. */
+function* addPassages(
+  index: Index,
+  table: CodeTable,
+  newestPassage: number,
+  isOlder: (row: number) => boolean,
+): Generator<void> {
   const keys = index.db
-    .query("SELECT DISTINCT vector_key FROM memq_passages WHERE id > ?")
-    .values(table.newest.passage)
+    .query("SELECT DISTINCT vector_key FROM memq_passages WHERE id > ? AND id <= ?")
+    .values(table.newest.passage, newestPassage)
     .map((row) => String(row[0]));
   for (let start = 0; start < keys.length; start += SLICE) {
-    const rows = rowsOfKeys(index, keys.slice(start, start + SLICE)).filter((row) => !added.has(row));
+    const rows = rowsOfKeys(index, keys.slice(start, start + SLICE)).filter(isOlder);
     const vectors = getVectorRows(index, rows);
     for (const entry of passagesOfRows(index, rows)) {
       const vector = vectors.get(entry.row);
-      if (vector !== undefined && entry.passageId > table.newest.passage) addEntry(table, entry, vector);
+      const isNew = entry.passageId > table.newest.passage && entry.passageId <= newestPassage;
+      if (vector !== undefined && isNew) addEntry(table, entry, vector);
     }
     yield;
   }
@@ -229,18 +249,18 @@ function closest(index: Index, table: CodeTable, query: Float32Array, scope: Sco
 
 /** Exact cosines of entries, without those whose passage or vector is gone. */
 function scored(index: Index, table: CodeTable, query: Float32Array, entries: readonly number[]): VectorCandidate[] {
+  const rowOf = new Map<number, number>();
+  for (const entry of entries) {
+    const id = table.passageIds[entry]!;
+    rowOf.set(id, newerRow(table.rows[entry]!, rowOf.get(id)));
+  }
   const passages = index.db
     .query<Omit<VectorCandidate, "cosine">, [string]>(
       `SELECT p.id AS passageId, p.document_id AS documentId, p.vector_key AS vectorKey
        FROM json_each(?) j CROSS JOIN memq_passages p ON p.id = j.value
        CROSS JOIN documents d ON d.id = p.document_id WHERE d.active = 1`,
     )
-    .all(JSON.stringify(entries.map((entry) => table.passageIds[entry]!)));
-  const rowOf = new Map<number, number>();
-  for (const entry of entries) {
-    const id = table.passageIds[entry]!;
-    rowOf.set(id, newerRow(table.rows[entry]!, rowOf.get(id)));
-  }
+    .all(JSON.stringify([...rowOf.keys()]));
   const vectors = getVectorRows(index, [...new Set(rowOf.values())]);
   const found: VectorCandidate[] = [];
   for (const passage of passages) {
@@ -256,7 +276,7 @@ function newerRow(a: number, b: number | undefined): number {
   return a < 0 || b < 0 ? Math.min(a, b) : Math.max(a, b);
 }
 
-/** Drops entries of passages that are gone. */
+/** Drops entries of passages that are gone, and older entries of those that got another vector. */
 function removeGone(index: Index, table: CodeTable): void {
   const ids = new Set(
     index.db
@@ -264,9 +284,14 @@ function removeGone(index: Index, table: CodeTable): void {
       .values()
       .map((row) => Number(row[0])),
   );
+  const lastEntry = new Map<number, number>();
+  for (let at = 0; at < table.length; at++) {
+    const id = table.passageIds[at]!;
+    if (ids.has(id)) lastEntry.set(id, at);
+  }
   let kept = 0;
   for (let at = 0; at < table.length; at++) {
-    if (!ids.delete(table.passageIds[at]!)) continue;
+    if (lastEntry.get(table.passageIds[at]!) !== at) continue;
     table.passageIds[kept] = table.passageIds[at]!;
     table.documentIds[kept] = table.documentIds[at]!;
     table.rows[kept] = table.rows[at]!;

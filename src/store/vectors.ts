@@ -49,14 +49,25 @@ export function missingVectorCounts(
   collections?: readonly string[],
 ): { passages: number; documents: number } {
   const lacking = identity === null ? "" : `AND NOT ${hasVector(index, identity)}`;
-  const chosen = collections === undefined ? "" : "AND d.collection IN (SELECT value FROM json_each(?))";
+  const chosen = collections === undefined ? "" : "WHERE d.collection IN (SELECT value FROM json_each(?))";
+  // Passages that belong to no active document don't exist, so the documents are only looked at to choose among them.
+  const documents = collections === undefined ? "" : "JOIN documents d ON d.id = p.document_id";
   const row = index.db
-    .query<{ passages: number; documents: number }, string[]>(
-      `SELECT count(*) AS passages, count(DISTINCT p.document_id) AS documents
-       FROM memq_passages p JOIN documents d ON d.id = p.document_id WHERE d.active = 1 ${lacking} ${chosen}`,
+    .query<{ passages: number | null; documents: number }, string[]>(
+      `SELECT sum(n) AS passages, count(*) AS documents FROM
+         (SELECT count(*) AS n FROM memq_passages p ${documents} ${chosen === "" ? "WHERE 1" : chosen} ${lacking} GROUP BY p.document_id)`,
     )
     .get(...(collections === undefined ? [] : [JSON.stringify(collections)]));
-  return row ?? { passages: 0, documents: 0 };
+  return { passages: row?.passages ?? 0, documents: row?.documents ?? 0 };
+}
+
+/** Whether any vector is booked or waits to be swapped in. */
+export function hasVectors(index: Index): boolean {
+  return (
+    index.db
+      .query("SELECT 1 WHERE EXISTS (SELECT 1 FROM content_vectors) OR EXISTS (SELECT 1 FROM memq_next_vectors)")
+      .get() !== null
+  );
 }
 
 /** SQL: whether passage `p` has its vector. qmd books a vector before it stores it, so both are asked for. */

@@ -38,7 +38,6 @@ export function embedIndex(home: Home, options: EmbedOptions): Promise<EmbedResu
           onProgress,
           skipped: [],
           warnings: [],
-          embed: true,
           collections,
         });
       } finally {

@@ -24,7 +24,6 @@ const MAX_REJECTED = 2000;
 
 /** `collections` confines the work to passages of these. */
 export type EmbedRun = CollectionRun & {
-  embed: boolean;
   provider?: EmbeddingProvider;
   collections?: readonly string[] | undefined;
 };
@@ -37,7 +36,6 @@ export type EmbedResult = { embedded: number; outcome: EmbeddingOutcome; warning
  */
 export async function embedMissing(run: EmbedRun): Promise<EmbedResult> {
   const result: EmbedResult = { embedded: 0, outcome: { state: "off" }, warnings: [] };
-  if (!run.embed) return result;
   if (run.provider !== undefined) return embedWith(run.provider, run, result);
   const { embedding, kind } = run.home;
   const options = { kind, jobStore: jobStoreOf(run.index), awaitsJobs: false };
@@ -114,6 +112,9 @@ function createWork(provider: EmbeddingProvider, run: EmbedRun): Work {
   let refused = 0;
   /** Passages that can have no vector: pictures where the provider takes none, blanks, texts that it refused. */
   let without = 0;
+  /** How many passages of the slice share a vector, by its key. */
+  let sharing = new Map<string, number>();
+  const passagesWith = (vectorKey: string): number => sharing.get(vectorKey) ?? 1;
 
   const embedGroup = async (group: readonly ReadyInput[]): Promise<void> => {
     const texts = group.map(({ input }) => input);
@@ -134,12 +135,14 @@ function createWork(provider: EmbeddingProvider, run: EmbedRun): Work {
         if (row === undefined) return;
         rejected.add(row.textHash);
         refused += 1;
-        without += 1;
+        without += passagesWith(row.vectorKey);
       },
     });
   };
 
   const embedSlice = async (slice: readonly MissingVector[]): Promise<void> => {
+    sharing = new Map();
+    for (const { vectorKey } of slice) sharing.set(vectorKey, (sharing.get(vectorKey) ?? 0) + 1);
     const fresh = withoutCached(
       index,
       home,
@@ -147,12 +150,12 @@ function createWork(provider: EmbeddingProvider, run: EmbedRun): Work {
       distinct(slice, (row) => row.vectorKey),
     );
     const known = fresh.filter((row) => !rejected.has(row.textHash));
-    let ready = 0;
+    const left = new Set(fresh.map(({ vectorKey }) => vectorKey));
     for (const group of inputs.groupsOf(known)) {
-      ready += group.length;
+      for (const { row } of group) left.delete(row.vectorKey);
       await embedGroup(group);
     }
-    without += fresh.length - ready;
+    for (const vectorKey of left) without += passagesWith(vectorKey);
   };
 
   return {

@@ -129,7 +129,8 @@ export function keepFresh(home: Home, options: FreshnessOptions): Freshness {
       const pause = Math.max(watcher?.active ? WATCHED_PAUSE_MS : LEAST_PAUSE_MS, last.ms * PAUSE_FACTOR);
       if (settings.onSearch && Date.now() >= last.at + pause) syncSoon(notes);
     },
-    outdated: () => syncSoon(notes),
+    // Which of them is older than its files is not known here, and a transcript that is gone is told by nothing else.
+    outdated: () => syncSoon(everything()),
     transcriptChanged: (path) => void transcriptChanged(path),
     close() {
       closed.abort();

@@ -54,13 +54,33 @@ export function pathRules(collection: Collection): PathRules {
   };
 }
 
-function anyOf(patterns: readonly string[], options: { dot: boolean; nonegate: boolean }): (path: string) => boolean {
-  if (patterns.length === 0) return () => false;
-  const match = picomatch(
-    patterns.map((pattern) => pattern.replace(/^\.\//, "").normalize("NFC")),
-    options,
-  );
-  return (path) => match(path) || match(path.normalize("NFC"));
+type MatchOptions = { dot: boolean; nonegate: boolean };
+
+function anyOf(patterns: readonly string[], options: MatchOptions): (path: string) => boolean {
+  const matchers = patterns.map((pattern) => matcherOf(pattern.replace(/^\.\//, "").normalize("NFC"), options));
+  const [only] = matchers;
+  const matches =
+    only !== undefined && matchers.length === 1 ? only : (path: string) => matchers.some((match) => match(path));
+  return (path) => {
+    if (matches(path)) return true;
+    const composed = path.normalize("NFC");
+    return composed !== path && matches(composed);
+  };
+}
+
+/** The two kinds of patterns that nearly every collection has are matched without a glob's expression: there may be many files. */
+function matcherOf(pattern: string, options: MatchOptions): (path: string) => boolean {
+  const extension = /^\*\*\/\*(\.[\w.-]+)$/.exec(pattern)?.[1];
+  if (extension !== undefined && !options.dot) {
+    return (path) => path.endsWith(extension) && !path.startsWith(".") && !path.includes("/.");
+  }
+  const folders = /^\*\*\/(?:\{([\w.,-]+)\}|([\w.-]+))\/\*\*$/.exec(pattern);
+  const names = (folders?.[1] ?? folders?.[2])?.split(",");
+  if (names !== undefined && options.dot && !names.includes("")) {
+    const part = new RegExp(`(?:^|/)(?:${names.map((name) => name.replaceAll(".", String.raw`\.`)).join("|")})(?:/|$)`);
+    return (path) => part.test(path);
+  }
+  return picomatch(pattern, options);
 }
 
 /** The folder that all matches of a pattern lie in, "" for the root. */

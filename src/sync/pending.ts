@@ -3,7 +3,7 @@ import { withModelSpec } from "../embed/spec.ts";
 import type { Home } from "../home/types.ts";
 import { servingIdentity } from "../store/identity.ts";
 import type { Index, VectorIdentity } from "../store/types.ts";
-import { missingVectorCounts } from "../store/vectors.ts";
+import { hasVectors, missingVectorCounts } from "../store/vectors.ts";
 
 /** What has no vector yet. */
 export type Pending = { passages: number; documents: number };
@@ -15,7 +15,8 @@ export type Pending = { passages: number; documents: number };
 export async function pendingEmbeddings(index: Index, home: Home, collections?: readonly string[]): Promise<Pending> {
   const settings = withModelSpec(home.embedding, home.kind);
   if (settings.provider === "none") return { passages: 0, documents: 0 };
-  return missingVectorCounts(index, (await wantedIdentity(home)) ?? servingIdentity(index), collections);
+  const identity = hasVectors(index) ? ((await wantedIdentity(home)) ?? servingIdentity(index)) : null;
+  return missingVectorCounts(index, identity, collections);
 }
 
 /** The identity of the vectors that a home wants, or null when its provider can't be set up now. */

@@ -1,9 +1,9 @@
 import { cuttingName } from "../embed/identity.ts";
 import type { Home } from "../home/types.ts";
-import { documentsOf, removeDocuments, touchDocument, writeDocuments } from "../store/documents.ts";
+import { knownDocuments, removeDocuments, touchDocument, writeDocuments } from "../store/documents.ts";
 import { inTransaction } from "../store/open.ts";
 import { readMeta, writeMeta } from "../store/meta.ts";
-import type { DocumentDraft, DocumentRow, Index } from "../store/types.ts";
+import type { DocumentDraft, KnownDocument, Index } from "../store/types.ts";
 import type { ReadDocument } from "./read-document.ts";
 import { type FileToRead, readFiles } from "./read-files.ts";
 import { type CollectionReport, syncCancelled, type SyncProgress } from "./report.ts";
@@ -46,26 +46,31 @@ export async function syncCollection(scan: CollectionScan, run: CollectionRun): 
   const last = lastSync(index, collection.name);
   const trusted = last?.root === state.root ? last.at : -Infinity;
   const recut = run.force || last?.cut !== state.cut;
-  const known = new Map(documentsOf(index, collection.name).map((document) => [document.path, document]));
+  const gone = new Map(knownDocuments(index, collection.name).map((document) => [document.path, document]));
   const report: CollectionReport = { name: collection.name, files: 0, added: 0, changed: 0, unchanged: 0, removed: 0 };
-  const gone = new Map(known);
   const batch = createBatch(index, run);
 
-  const toRead: FileToRead[] = [];
+  const toRead: (FileToRead & { document: KnownDocument | undefined })[] = [];
   for (const file of files) {
-    const document = known.get(file.path);
+    const document = gone.get(file.path);
     gone.delete(file.path);
     if (document !== undefined && !recut && isUnchanged(file, document, trusted)) report.unchanged += 1;
     // A document that another program wrote has no size: it has to be cut, whatever its hash.
-    else toRead.push({ file, knownHash: document === undefined || recut || document.size < 0 ? null : document.hash });
+    else
+      toRead.push({
+        file,
+        document,
+        knownHash: document === undefined || recut || document.size < 0 ? null : document.hash,
+      });
   }
   report.files = report.unchanged;
   let done = report.unchanged;
   let next = 0;
-  for await (const read of readFiles({ home, collection, files: toRead })) {
-    const file = toRead[next++]?.file;
-    if (file === undefined) break;
-    const document = known.get(file.path);
+  const wanted = toRead.map(({ file, knownHash }) => ({ file, knownHash }));
+  for await (const read of readFiles({ home, collection, files: wanted })) {
+    const asked = toRead[next++];
+    if (asked === undefined) break;
+    const { file, document } = asked;
     if (!take(read, file, document, { scan, run, batch, report }) && document !== undefined)
       gone.set(file.path, document);
     done += 1;
@@ -77,19 +82,32 @@ export async function syncCollection(scan: CollectionScan, run: CollectionRun): 
   await batch.write();
 
   const removable = [...gone.values()].filter(({ path }) => !scan.unreadable.some((place) => isAtOrUnder(path, place)));
-  removeDocuments(
-    index,
-    removable.map(({ id }) => id),
-  );
+  await removeInBatches(index, removable, run.signal);
   report.removed = removable.length;
   if (scan.unreadable.length === 0) writeMeta(index, metaKey(collection.name), JSON.stringify(state));
   return report;
 }
 
+/** Removes documents in short transactions, as they are written. */
+export async function removeInBatches(
+  index: Index,
+  documents: readonly KnownDocument[],
+  signal: AbortSignal,
+): Promise<void> {
+  for (let at = 0; at < documents.length; at += BATCH_DOCUMENTS) {
+    const batch = documents.slice(at, at + BATCH_DOCUMENTS);
+    removeDocuments(
+      index,
+      batch.map(({ id }) => id),
+    );
+    await breathe(signal);
+  }
+}
+
 type TakeContext = { scan: CollectionScan; run: CollectionRun; batch: Batch; report: CollectionReport };
 
 /** Counts what reading a file came to and queues what has to be written; false when the file has no document any more. */
-function take(read: ReadDocument, file: ScannedFile, known: DocumentRow | undefined, context: TakeContext): boolean {
+function take(read: ReadDocument, file: ScannedFile, known: KnownDocument | undefined, context: TakeContext): boolean {
   const { scan, run, batch, report } = context;
   const { collection } = scan;
   const skip = (reason: string): void => void run.skipped.push({ path: `${collection.root}/${file.path}`, reason });
@@ -121,7 +139,7 @@ function take(read: ReadDocument, file: ScannedFile, known: DocumentRow | undefi
  * Whether size and time vouch for a file. A file that changed within the clock's grain of the last sync may have changed once more
  * without showing it; the change time tells that even when a program set the modification time back.
  */
-function isUnchanged(file: ScannedFile, document: DocumentRow, lastSyncAt: number): boolean {
+function isUnchanged(file: ScannedFile, document: KnownDocument, lastSyncAt: number): boolean {
   const changedAt = Math.max(file.mtimeMs, file.ctimeMs);
   // File systems with whole seconds (some have two) against those with finer clocks, which tick every few milliseconds.
   const grain = changedAt % 1000 === 0 ? 2000 : 100;

@@ -1,17 +1,17 @@
 import type { EmbeddingProvider } from "../embed/types.ts";
 import type { Home } from "../home/types.ts";
 import { isDamage, reportDamage } from "../store/damage.ts";
-import { documentCounts, documentsOf, removeDocuments } from "../store/documents.ts";
+import { documentCounts, documentsOf } from "../store/documents.ts";
 import { withWriterLock } from "../store/lock.ts";
 import { checkpoint, mergeTokens } from "../store/maintenance.ts";
 import { openIndex } from "../store/open.ts";
-import { passageCounts } from "../store/passages.ts";
+import { passageTotal } from "../store/passages.ts";
 import type { Index } from "../store/types.ts";
 import { untilJobsDone } from "./await-jobs.ts";
-import { embedMissing } from "./embed-missing.ts";
+import type { EmbedResult } from "./embed-missing.ts";
 import { type CollectionReport, syncCancelled, type SyncProgress, type SyncReport } from "./report.ts";
 import { scanCollections, type CollectionScan } from "./scan.ts";
-import { breathe, syncCollection, type CollectionRun } from "./sync-collection.ts";
+import { breathe, removeInBatches, syncCollection, type CollectionRun } from "./sync-collection.ts";
 
 export type SyncOptions = {
   /** Reads and cuts every file again; embeddings are reused. */
@@ -33,8 +33,8 @@ const NEVER = new AbortController().signal;
 
 /**
  * Brings a home's index up to date with its files: scans, reads and cuts what changed, removes what is gone, embeds what has no
- * vector. Runs under the writer lock; a second writer waits for it. Batch jobs that are to be waited for are waited for without it. Cancelling or killing it keeps what was written, and the next
- * sync goes on from there. A provider that fails is reported in `embedding`; it does not undo the rest.
+ * vector. Runs under the writer lock; a second writer waits for it. Batch jobs that are to be waited for are waited for without
+ * it. Cancelling or killing it keeps what was written, and the next sync goes on from there. A provider that fails is reported in `embedding`; it does not undo the rest.
  *
  * Throws `MemqError`: `SYNC_CANCELLED`, or what opening or locking the index throws.
  */
@@ -95,12 +95,9 @@ export async function syncOpenIndex(index: Index, home: Home, options: SyncOptio
   }
   let removed = 0;
   // A qmd home keeps the documents of a removed collection until `cleanup`.
-  if (home.kind === "agent" && options.collections === undefined) removed = removeOtherCollections(index, home);
-  const embedding = await embedMissing({
-    ...run,
-    embed: options.embed ?? true,
-    ...(options.provider ? { provider: options.provider } : {}),
-  });
+  if (home.kind === "agent" && options.collections === undefined)
+    removed = await removeOtherCollections(index, home, signal);
+  const embedding = options.embed === false ? NOT_EMBEDDED : await embedded(run, options);
   warnings.push(...embedding.warnings);
 
   const sum = (key: "files" | "added" | "changed" | "removed"): number =>
@@ -109,7 +106,7 @@ export async function syncOpenIndex(index: Index, home: Home, options: SyncOptio
     await tidy(index, signal, performance.now() - started);
   return {
     files: sum("files"),
-    passages: [...passageCounts(index).values()].reduce((total, count) => total + count, 0),
+    passages: passageTotal(index),
     added: sum("added"),
     changed: sum("changed"),
     removed: removed + sum("removed"),
@@ -120,6 +117,13 @@ export async function syncOpenIndex(index: Index, home: Home, options: SyncOptio
     warnings,
     embedding: embedding.outcome,
   };
+}
+
+const NOT_EMBEDDED: EmbedResult = { embedded: 0, outcome: { state: "off" }, warnings: [] };
+
+async function embedded(run: CollectionRun, { provider }: SyncOptions): Promise<EmbedResult> {
+  const { embedMissing } = await import("./embed-missing.ts");
+  return embedMissing(provider === undefined ? run : { ...run, provider });
 }
 
 /** Makes the progress of one collection after another that of all. */
@@ -155,10 +159,10 @@ function rootWarning({ collection, rootProblem, unreadable }: CollectionScan): s
 }
 
 /** Removes the documents of collections that an agent's configuration no longer names. */
-function removeOtherCollections(index: Index, home: Home): number {
+async function removeOtherCollections(index: Index, home: Home, signal: AbortSignal): Promise<number> {
   const names = new Set(home.collections.map(({ name }) => name));
   const others = documentCounts(index).filter(({ collection }) => !names.has(collection));
-  const ids = others.flatMap(({ collection }) => documentsOf(index, collection).map(({ id }) => id));
-  removeDocuments(index, ids);
-  return ids.length;
+  const documents = others.flatMap(({ collection }) => documentsOf(index, collection));
+  await removeInBatches(index, documents, signal);
+  return documents.length;
 }

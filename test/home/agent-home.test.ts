@@ -384,7 +384,7 @@ describe("memory's other settings", () => {
     expect(error).toMatchObject({ code: "CONFIG_TYPE", message: expect.stringContaining(path) });
   });
 
-  test.each<[JsonObject, string]>([
+  test.each<[object, string]>([
     [{ agents: 5 }, "agents must be an object"],
     [{ agents: { defaults: [] } }, "agents.defaults must be an object"],
     [{ agents: { list: {} } }, "agents.list must be a list"],

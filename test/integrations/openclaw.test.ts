@@ -1,7 +1,7 @@
 /*
  * The plug in a real gateway: MEMQ_TEST_OPENCLAW=/path/to/node_modules/openclaw bun test test/integrations/openclaw.test.ts
- * The package wants a newer Node.js than may be on the PATH: MEMQ_TEST_NODE=/path/to/node. Tried with openclaw 2026.9.6 on
- * Node.js 24.21.0.
+ * The package wants a newer Node.js than may be on the PATH: MEMQ_TEST_NODE=/path/to/node. Tried with openclaw 2026.9.6
+ * and 2026.6.11 on Node.js 24.21.0.
  */
 import { describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";

@@ -1,6 +1,6 @@
 // The plug in a stand-in for the gateway, drawn from its published types, against real `memq rpc` processes.
-import { afterEach, describe, expect, test } from "bun:test";
-import { chmodSync, writeFileSync } from "node:fs";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
+import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import manifest from "../../src/integrations/openclaw/plug/openclaw.plugin.json";
 import { pauseAfter } from "../../src/integrations/openclaw/plug/rpc-child.ts";
@@ -24,8 +24,18 @@ async function gateway(
 }
 
 describe("a gateway with the plug", () => {
+  let place: ReturnType<typeof plugFolder>;
+  let host: Gateway;
+  beforeAll(async () => {
+    place = plugFolder();
+    host = await startGateway({ command: place.memq }, place);
+  });
+  afterAll(async () => {
+    await host.stop();
+    place.remove();
+  });
+
   test("finds a passage and reads it", async () => {
-    const { host } = await gateway(({ memq }) => ({ command: memq }));
     const answer = await host.search({ query: "which VLAN do the smart lights use?", maxResults: 1 });
     expect(answer).toMatchObject({
       results: [{ path: "memory/2026-02-10.md", source: "memory", citation: expect.any(String) }],
@@ -37,6 +47,36 @@ describe("a gateway with the plug", () => {
     expect(JSON.parse(read.content[0]?.text ?? "")).toEqual(read.details);
   });
 
+  test("tells memq of sessions", async () => {
+    await host.search({ query: "router" });
+    host.sessionStarted("agent:main:main");
+    host.sessionUpdated({ target: { agentId: "main", sessionKey: "agent:main:main" } });
+    await until(() => place.sent().includes("session.updated"));
+    const notes = place
+      .sent()
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line) as { method: string; [key: string]: unknown })
+      .filter(({ method }) => method.startsWith("session."));
+    const params = { sessionKey: "agent:main:main", agentId: "main" };
+    expect(notes).toEqual([
+      { jsonrpc: "2.0", method: "session.started", params },
+      { jsonrpc: "2.0", method: "session.updated", params },
+    ]);
+  });
+
+  test("shows the model how to use the tools that it has", async () => {
+    expect(host.prompt(["memory_search", "memory_get"]).join("\n")).toContain("memory_get");
+    expect(host.prompt(["read"])).toEqual([]);
+  });
+
+  test("reports wrong parameters as the tool's failure", async () => {
+    const failure = await host.search({ query: "router", corpus: "wiki" }).catch((error: unknown) => error);
+    expect(String(failure)).toContain("parameter 'corpus'");
+  });
+});
+
+describe("the process behind the plug", () => {
   test("starts one process for all tools, sessions and registrations, and ends it when it stops", async () => {
     const { place, host } = await gateway(({ memq }) => ({ command: memq }));
     // Hosts register a plugin again to list its tools.
@@ -48,6 +88,44 @@ describe("a gateway with the plug", () => {
     const pids = place.pids();
     expect(pids).toHaveLength(1);
     await host.stop();
+    expect(pids.filter(isRunning)).toEqual([]);
+  });
+
+  test("serves each agent its own memory, or all of them the one that is configured", async () => {
+    const place = plugFolder();
+    cleanups.push(() => place.remove());
+    const research = join(place.root, "research");
+    mkdirSync(research);
+    writeFileSync(join(research, "MEMORY.md"), "- The walnut study needs forty samples.\n");
+    const list = [
+      { id: "main", workspace: place.workspace, default: true },
+      { id: "research", workspace: research },
+    ];
+    writeFileSync(join(place.state, "openclaw.json"), JSON.stringify({ agents: { list } }));
+    const best = async (host: Gateway, agentId: string): Promise<string> =>
+      JSON.stringify((await host.search({ query: "walnut", maxResults: 1 }, { agentId }))["results"]);
+
+    const each = await startGateway({ command: place.memq }, place);
+    cleanups.push(() => each.stop());
+    expect(await best(each, "research")).toContain("forty samples");
+    expect(await best(each, "main")).toContain("marta");
+    expect(place.pids()).toHaveLength(1);
+
+    const one = await startGateway({ command: place.memq, agentId: "research" }, place);
+    cleanups.push(() => one.stop());
+    expect(await best(one, "main")).toContain("forty samples");
+  });
+
+  test("a plugin that replaces itself hands the process over", async () => {
+    const { place, host } = await gateway(({ memq }) => ({ command: memq }));
+    await host.search({ query: "router" });
+    const next = await startGateway({ command: place.memq }, place);
+    cleanups.push(() => next.stop());
+    await host.stop();
+    expect((await next.search({ query: "walnuts" }))["results"]).not.toBeEmpty();
+    const pids = place.pids();
+    expect(pids).toHaveLength(1);
+    await next.stop();
     expect(pids.filter(isRunning)).toEqual([]);
   });
 
@@ -70,37 +148,6 @@ describe("a gateway with the plug", () => {
     process.kill(place.pids()[0] ?? 0, "SIGKILL");
     await until(() => place.pids().length === 2);
     expect((await host.search({ query: "walnuts" }))["results"]).not.toBeEmpty();
-  });
-
-  test("tells memq of sessions", async () => {
-    const { place, host } = await gateway(({ memq }) => ({ command: memq }));
-    await host.search({ query: "router" });
-    host.sessionStarted("agent:main:main");
-    host.sessionUpdated({ target: { agentId: "main", sessionKey: "agent:main:main" } });
-    await until(() => place.sent().includes("session.updated"));
-    const notes = place
-      .sent()
-      .trim()
-      .split("\n")
-      .map((line) => JSON.parse(line) as { id?: number; method: string; params: unknown })
-      .filter(({ method }) => method.startsWith("session."));
-    const params = { sessionKey: "agent:main:main", agentId: "main" };
-    expect(notes).toEqual([
-      { jsonrpc: "2.0", method: "session.started", params },
-      { jsonrpc: "2.0", method: "session.updated", params },
-    ] as never);
-  });
-
-  test("shows the model how to use the tools that it has", async () => {
-    const { host } = await gateway(({ memq }) => ({ command: memq }), { service: false });
-    expect(host.prompt(["memory_search", "memory_get"]).join("\n")).toContain("memory_get");
-    expect(host.prompt(["read"])).toEqual([]);
-  });
-
-  test("reports wrong parameters as the tool's failure", async () => {
-    const { host } = await gateway(({ memq }) => ({ command: memq }));
-    const failure = await host.search({ query: "router", corpus: "wiki" }).catch((error: unknown) => error);
-    expect(String(failure)).toContain("parameter 'corpus'");
   });
 });
 
@@ -131,7 +178,7 @@ describe("without memq", () => {
   });
 
   test("a program that never answers costs no more than the deadline", async () => {
-    const { host } = await gateway(() => ({ command: ["sh", "-c", "exec sleep 60"], deadlineMs: 200 }));
+    const { host } = await gateway(() => ({ command: ["sh", "-c", "exec cat > /dev/null"], deadlineMs: 200 }));
     const started = performance.now();
     const answer = await host.search({ query: "router" });
     expect(answer).toMatchObject({ unavailable: true, error: expect.stringContaining("time limit") });

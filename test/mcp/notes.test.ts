@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { qmdHome, type QmdTestHome } from "../qmd/homes.ts";
 import { connectStdio, type ForeignClient, type Generation, GENERATIONS, type ToolResult } from "./clients.ts";
@@ -180,6 +180,9 @@ test("pain 44: a search is confined by --collection, and the index is the one th
   const other = await session("legacy", ["--index", "other"]);
   const status = await other.callTool({ name: "status" });
   expect(status.structuredContent.totalDocuments).toBe(0);
+  const none = await other.callTool({ name: "query", arguments: { query: "quokka" } });
+  expect(none.structuredContent).toEqual({ results: [], warning: "There is no collection to search." });
+  expect(existsSync(join(home.indexPath, "../other.sqlite"))).toBe(false);
 });
 
 test.each([

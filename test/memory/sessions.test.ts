@@ -105,4 +105,16 @@ describe("export to Markdown", () => {
     });
     expect(readdirSync(exportDir)).toEqual(["a.md"]);
   });
+
+  test("notes of somebody's in that folder stay, and an unreadable folder of transcripts is not an empty one", async () => {
+    const exportDir = join(state, "export");
+    writeFileSync(join(sessions, "a.jsonl"), turn("hello there"));
+    await exportSessions({ sessionsDir: sessions, exportDir, now: Date.now() });
+    writeFileSync(join(exportDir, "mine.md"), "# My own note\n");
+    const removed = { written: 0, removed: 0 };
+    expect(await exportSessions({ sessionsDir: sessions, exportDir, now: Date.now() })).toEqual(removed);
+    const noFolder = join(sessions, "a.jsonl");
+    expect(exportSessions({ sessionsDir: noFolder, exportDir, now: Date.now() })).rejects.toThrow("ENOTDIR");
+    expect(readdirSync(exportDir).toSorted()).toEqual(["a.md", "mine.md"]);
+  });
 });

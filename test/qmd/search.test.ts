@@ -91,6 +91,23 @@ describe("search", () => {
     expect(await home.run("search", "x", "-n", "0")).toMatchObject({ exitCode: 2 });
   });
 
+  test("a file of two collections is shown once, under the first of them, whichever path answers better", async () => {
+    const shared = await qmdHome(
+      { "all/work/hedgehog.md": "# Visit\nThe hedgehog came again.\n" },
+      {
+        yaml: 'collections:\n  inner:\n    path: "$ROOT/all/work"\n  hedgehogs:\n    path: "$ROOT/all"\n',
+      },
+    );
+    try {
+      for (const words of ["hedgehog", "work hedgehog"]) {
+        const rows = await shared.json("search", words, "--json");
+        expect(rows.map(({ collection, path }) => [collection, path])).toEqual([["inner", "hedgehog.md"]]);
+      }
+    } finally {
+      shared.remove();
+    }
+  });
+
   test("a collection that is not named is not searched", async () => {
     expect(await home.json("search", "hedgehog", "--json", "-c", "notes")).toEqual([]);
     expect(await home.json("search", "hedgehog", "--json", "-c", "notes", "-c", "other")).toHaveLength(1);

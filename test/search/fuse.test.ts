@@ -32,6 +32,13 @@ describe("fusion", () => {
     expect(keyword?.level).toBeCloseTo(0.24, 10);
   });
 
+  test("weighted: words that were asked for and found nowhere count 0 as well", () => {
+    const found = [{ passageId: 1, bm25: null, cosine: 0.5 }];
+    expect(fuse(found, { ...weighted, hybrid: true })[0]?.level).toBeCloseTo(0.35, 10);
+    expect(fuse(found, { ...weighted, hybrid: false })[0]?.level).toBeCloseTo(0.5, 10);
+    expect(fuse(found, { ...relative, hybrid: true })[0]?.level).toBeCloseTo(0.5, 10);
+  });
+
   test("weights count by their share", () => {
     const candidates = [{ passageId: 1, bm25: 4, cosine: 0.5 }];
     const doubled = fuse(candidates, { ...weighted, vectorWeight: 1.4, textWeight: 0.6 });
@@ -104,7 +111,12 @@ test("reciprocal rank fusion: qmd's weights and bonuses", () => {
 });
 
 describe("minimum score", () => {
-  const row = (score: number, fromKeyword: boolean, nameTier = 0) => ({ score, fromKeyword, nameTier });
+  const row = (score: number, fromKeyword: boolean, nameTier = 0, exact = false) => ({
+    score,
+    fromKeyword,
+    nameTier,
+    exact,
+  });
 
   test("given in the call it is strict", () => {
     const { passing, fillers } = splitAtMinimum([row(0.5, true), row(0.2, true), row(0.1, false)], 0.35, true);
@@ -115,6 +127,12 @@ describe("minimum score", () => {
     const rows = [row(0.5, true), row(0.3, false), row(0.2, true)];
     expect(splitAtMinimum(rows, 0.35, false)).toEqual({ passing: [row(0.5, true)], fillers: [row(0.2, true)] });
     expect(splitAtMinimum(rows, 0.9, false).fillers).toEqual([row(0.5, true), row(0.2, true)]);
+  });
+
+  test("what holds an exact word stays before looser matches that score above a configured minimum", () => {
+    const rows = [row(0.2, true, 0, true), row(0.5, true)];
+    expect(splitAtMinimum(rows, 0.35, false)).toEqual({ passing: rows, fillers: [] });
+    expect(splitAtMinimum(rows, 0.35, true).passing).toEqual([row(0.5, true)]);
   });
 
   test("a file asked for by name passes", () => {

@@ -239,6 +239,17 @@ describe("what is asked for", () => {
     expect(hits[0]?.text).toContain("resets with a pin");
   });
 
+  test("one long document does not crowd out the others", async () => {
+    const long = Array.from({ length: 9000 }, (_, i) => `Router router router, entry ${i} of the log.`).join("\n");
+    const home = await opened({ ...notes, "memory/log.md": long });
+    const profile = { ...home.home.search, unit: "documents" as const, names: false };
+    const { hits } = await home.ask("router", { profile, limit: 10 });
+    expect(pathsOf(hits).toSorted()).toEqual(
+      pathsOf((await home.ask("router", { profile, limit: 500 })).hits).toSorted(),
+    );
+    expect(hits.length).toBeGreaterThan(3);
+  });
+
   test("the same question has the same answer", async () => {
     const home = await opened(notes, { provider: standIn(hashedWords) });
     const asOf = Date.now();

@@ -87,3 +87,28 @@ for (const form of ["vec0", "packed"]) {
     }
   });
 }
+
+test("what is written while codes are built in slices is found once", async () => {
+  const path = join(temporaryFolder(), "index.sqlite");
+  const writer = openIndex(path, { mode: "write" });
+  writeDocuments(writer, NOTES);
+  embed(writer, identityOf("one"));
+  const living = openIndex(path, { mode: "read" });
+  const codes = keepVectorCodes(living);
+  const first = codes.warm();
+  writeDocuments(
+    writer,
+    Array.from({ length: 400 }, (_, i) => draftOf("memory", `late${i}.md`, `late ${i}\n\nnote ${i}`)),
+  );
+  embed(writer, identityOf("one"));
+  await Promise.all([first, codes.warm()]);
+  const scope = { collections: ["memory", "other"] };
+  for (let round = 0; round < 5; round++) {
+    const ids = codes.closest(embedding(), scope, 400).map(({ passageId }) => passageId);
+    expect(new Set(ids).size).toBe(ids.length);
+    expect(ids.length).toBeGreaterThanOrEqual(400);
+  }
+  expectSame(living);
+  living.close();
+  writer.close();
+});

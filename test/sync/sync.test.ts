@@ -2,6 +2,7 @@ import { Database } from "bun:sqlite";
 import { describe, expect, test } from "bun:test";
 import { chmodSync, readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { servingIdentity } from "../../src/store/identity.ts";
 import { openIndex } from "../../src/store/open.ts";
 import { writeDocuments } from "../../src/store/documents.ts";
 import { missingVectorCounts } from "../../src/store/vectors.ts";
@@ -362,6 +363,32 @@ describe("embedding", () => {
     expect(missingVectorCounts(index, identityOf(other, home.cutting)).passages).toBe(0);
     index.close();
     expect((await syncIndex(home, { provider: countingProvider() })).embedded).toBe(0);
+  });
+
+  test("a refused text that stands in two notes does not keep a new model from taking over", async () => {
+    const root = tempFolder();
+    writeNotes(root, { "a.md": note("bad"), "b.md": note("bad"), "c.md": note("good") });
+    const home = homeOf(root);
+    await syncIndex(home, { provider: countingProvider() });
+    const picky = countingProvider({
+      model: "other",
+      fingerprint: "decade",
+      async embedDocuments(inputs, _signal, report) {
+        const vectors = inputs.map(({ text }) => (text.includes("bad") ? new Float32Array() : Float32Array.of(1, 0)));
+        for (const [i, { text }] of inputs.entries())
+          if (text.includes("bad")) report?.onRejected?.(i, new Error("too long"));
+        const kept = [...inputs.keys()].filter((i) => vectors[i]!.length > 0);
+        await report?.onVectors?.(
+          kept,
+          kept.map((i) => vectors[i]!),
+        );
+        return vectors;
+      },
+    });
+    await syncIndex(home, { provider: picky });
+    const index = openIndex(home.indexPath, { mode: "read" });
+    expect(servingIdentity(index)?.model).toBe("other");
+    index.close();
   });
 
   test("a picture is embedded as such by a provider that sees, and skipped by others", async () => {

@@ -178,6 +178,27 @@ describe("keepFresh", () => {
     keeper.close();
   });
 
+  test("a transcript that a search found gone leaves the index", async () => {
+    const root = tempFolder();
+    const sessions = collectionOf(join(root, "sessions"), {
+      name: "sessions",
+      source: "sessions",
+      patterns: ["*.jsonl"],
+    });
+    mkdirSync(sessions.root);
+    const message = { type: "message", message: { role: "user", content: "hello there" } };
+    writeFileSync(join(sessions.root, "a.jsonl"), JSON.stringify(message));
+    const { keeper, nextReport } = fresh(homeOf(root, { collections: [collectionOf(root), sessions] }), {
+      settings: { ...settings, watch: false },
+    });
+    expect((await keeper.sync()).added).toBe(1);
+    rmSync(join(sessions.root, "a.jsonl"));
+    const report = nextReport();
+    keeper.outdated();
+    expect((await report).removed).toBe(1);
+    keeper.close();
+  });
+
   test("a timer looks for changes", async () => {
     const root = tempFolder();
     writeNotes(root, { "a.md": "" });

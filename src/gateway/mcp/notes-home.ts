@@ -94,7 +94,7 @@ export function keepNotesHome(invocation: Invocation): NotesHome {
     },
     refresh(isBehind) {
       const home = held?.open.qmd.home;
-      if (home === undefined || closed.signal.aborted) return;
+      if (home === undefined || home.collections.length === 0 || closed.signal.aborted) return;
       if (!isBehind && Date.now() - refreshedAt < REFRESH_MS) return;
       refreshedAt = Date.now();
       startSync(home, { embed: false, joins: !isBehind, signal: closed.signal }).catch((error: unknown) => {

@@ -92,9 +92,11 @@ export function rpcChild(options: ChildOptions): RpcChild {
   function scheduleRestart(wait: number): void {
     clearTimeout(restart);
     restart = setTimeout(() => {
-      // Failures are counted and logged where the child is lost.
-      if (holders > 0 && Date.now() >= nextStart) session();
-    }, wait + 1);
+      if (holders === 0) return;
+      // The pause is over, whatever the clock on the wall says.
+      nextStart = 0;
+      session();
+    }, wait);
     restart.unref();
   }
 
