@@ -8,7 +8,7 @@ import { secretOf } from "./secrets.ts";
 import type { EmbeddingSettings, ProviderCredentials } from "./types.ts";
 
 /** The local model of an agent that names none. */
-export const DEFAULT_LOCAL_MODEL = "hf:ggml-org/embeddinggemma-300m-qat-q8_0-GGUF/embeddinggemma-300m-qat-Q8_0.gguf";
+const DEFAULT_LOCAL_MODEL = "hf:ggml-org/embeddinggemma-300m-qat-q8_0-GGUF/embeddinggemma-300m-qat-Q8_0.gguf";
 
 export type EmbeddingPlace = {
   workspace: string;
