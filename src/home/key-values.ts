@@ -1,6 +1,9 @@
 import { MemqError } from "../errors.ts";
 import { isObject, type JsonValue } from "./json.ts";
-import { MAX_TIMER_MS, type KeySpec, type KeyType } from "./keys.ts";
+import type { KeySpec, KeyType } from "./keys.ts";
+
+/** The longest time that a timer can be set to; told a longer one, it fires at once and so again and again. */
+const MAX_TIMER_MS = 2_147_483_647;
 
 /** A value fit for use, and what had to be said about it. */
 export type CheckedValue = { value: JsonValue | undefined; issue?: string };
@@ -74,11 +77,18 @@ function isTexts(value: JsonValue): value is string[] {
 function clamped(value: JsonValue, spec: KeySpec, path: string): CheckedValue | null {
   if (typeof value !== "number" || Number.isNaN(value)) return null;
   const whole = spec.type === "integer" && Number.isFinite(value) ? Math.floor(value) : value;
-  const bounded = Math.min(Math.max(whole, spec.min ?? -Infinity), spec.max ?? Infinity);
+  const bounded = Math.min(Math.max(whole, spec.min ?? -Infinity), spec.max ?? longestTime(spec.path));
   const result = Number.isFinite(bounded) ? bounded : spec.default;
   if (result === value) return { value };
   const used = typeof result === "number" ? `${result} is used` : "it counts as unset";
   return { value: result, issue: `${path} is ${value}, which is out of range: ${used}.` };
+}
+
+/** By the unit in a key's name; without one, no limit. */
+function longestTime(path: string): number {
+  if (path.endsWith("Ms")) return MAX_TIMER_MS;
+  if (path.endsWith("Seconds")) return Math.floor(MAX_TIMER_MS / 1000);
+  return path.endsWith("Minutes") ? Math.floor(MAX_TIMER_MS / 60_000) : Infinity;
 }
 
 function choice(value: JsonValue, spec: KeySpec, path: string): CheckedValue | null {

@@ -57,11 +57,6 @@ function root(path: string, type: KeyType, description: string, options: Options
   return { section: "root", path, type, description, ...options };
 }
 
-/** The longest time that a timer can be set to; it fires at once when told a longer one. */
-export const MAX_TIMER_MS = 2_147_483_647;
-const MAX_TIMER_SECONDS = Math.floor(MAX_TIMER_MS / 1000);
-const MAX_TIMER_MINUTES = Math.floor(MAX_TIMER_SECONDS / 60);
-
 const on: Options = { default: true };
 const off: Options = { default: false };
 const zeroToOne: Options = { min: 0, max: 1 };
@@ -127,12 +122,10 @@ const embedding: KeySpec[] = [
   search("remote.batch.pollIntervalMs", "integer", "Milliseconds between two looks at a batch job.", {
     default: 2000,
     min: 0,
-    max: MAX_TIMER_MS,
   }),
   search("remote.batch.timeoutMinutes", "integer", "Minutes after which a batch job is given up.", {
     default: 60,
     min: 1,
-    max: MAX_TIMER_MINUTES,
   }),
   search("local.modelPath", "text", "The local model: a GGUF file, `hf:org/repo/file.gguf` or an https address."),
   search("local.modelCacheDir", "text", "Folder that downloaded models are kept in."),
@@ -174,18 +167,13 @@ const sync: KeySpec[] = [
   search("sync.watchDebounceMs", "integer", "Milliseconds of quiet after a change before the sync.", {
     default: 1500,
     min: 0,
-    max: MAX_TIMER_MS,
   }),
-  search("sync.intervalMinutes", "integer", "Minutes between syncs; 0: none.", {
-    default: 0,
-    min: 0,
-    max: MAX_TIMER_MINUTES,
-  }),
+  search("sync.intervalMinutes", "integer", "Minutes between syncs; 0: none.", { default: 0, min: 0 }),
   search(
     "sync.embeddingBatchTimeoutSeconds",
     "integer",
     "Seconds a group of embeddings may take; 120 (remote) or 600 (local) unless set.",
-    { min: 1, max: MAX_TIMER_SECONDS },
+    { min: 1 },
   ),
   search("sync.sessions.deltaBytes", "integer", "Growth of a transcript, in bytes, that starts a sync.", {
     default: 100_000,
@@ -310,18 +298,13 @@ const qmd: KeySpec[] = [
   root("memory.qmd.update.debounceMs", "integer", "Least milliseconds between two updates.", {
     default: 15_000,
     min: 0,
-    max: MAX_TIMER_MS,
   }),
   root("memory.qmd.update.onBoot", "boolean", "Whether an update runs at the start.", on),
   root("memory.qmd.update.startup", "choice", "When the home is opened: at the first search, when idle, or at once.", {
     default: "off",
     values: ["off", "idle", "immediate"],
   }),
-  root("memory.qmd.update.startupDelayMs", "integer", "Milliseconds that `idle` waits.", {
-    default: 120_000,
-    min: 0,
-    max: MAX_TIMER_MS,
-  }),
+  root("memory.qmd.update.startupDelayMs", "integer", "Milliseconds that `idle` waits.", { default: 120_000, min: 0 }),
   root("memory.qmd.update.waitForBootSync", "boolean", "Whether the start waits for the first update.", off),
   root(
     "memory.qmd.update.embedInterval",
@@ -332,26 +315,19 @@ const qmd: KeySpec[] = [
   root("memory.qmd.update.commandTimeoutMs", "integer", "Milliseconds a change of collections may take.", {
     default: 30_000,
     min: 1,
-    max: MAX_TIMER_MS,
   }),
   root("memory.qmd.update.updateTimeoutMs", "integer", "Milliseconds an update may take.", {
     default: 120_000,
     min: 1,
-    max: MAX_TIMER_MS,
   }),
   root("memory.qmd.update.embedTimeoutMs", "integer", "Milliseconds of embedding at a time.", {
     default: 120_000,
     min: 1,
-    max: MAX_TIMER_MS,
   }),
   root("memory.qmd.limits.maxResults", "integer", "Documents returned.", { default: 6, min: 1, max: 200 }),
   root("memory.qmd.limits.maxSnippetChars", "integer", "Length of a snippet.", { default: 700, min: 1 }),
   root("memory.qmd.limits.maxInjectedChars", "integer", "Length of all snippets together.", { default: 4000, min: 1 }),
-  root("memory.qmd.limits.timeoutMs", "integer", "Milliseconds a search may take.", {
-    default: 4000,
-    min: 1,
-    max: MAX_TIMER_MS,
-  }),
+  root("memory.qmd.limits.timeoutMs", "integer", "Milliseconds a search may take.", { default: 4000, min: 1 }),
   root(
     "memory.qmd.scope",
     "sendPolicy",
