@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { readCachedVectors } from "../../src/store/cache.ts";
-import { writeDocuments } from "../../src/store/documents.ts";
+import { documentsIn, removeDocuments, writeDocuments } from "../../src/store/documents.ts";
 import { cacheSpace, servingIdentity } from "../../src/store/identity.ts";
 import { cosinesOf, nearestPassages } from "../../src/store/nearest.ts";
 import { cosine } from "../../src/store/ranking.ts";
@@ -152,6 +152,13 @@ for (const form of ["vec0", "packed"] as const) {
           ids.map(({ id }) => id),
         ).size,
       ).toBe(9);
+      removeDocuments(
+        index,
+        documentsIn(index, ["memory", "rare"]).map(({ id }) => id),
+      );
+      const hashes = found.map(({ vectorKey }) => vectorKey.slice(0, -2));
+      const space = cacheSpace(identityOf("one"));
+      expect(readCachedVectors(index, space, [...hashes, theirs!.hash]).size).toBe(new Set(hashes).size);
       index.close();
     });
 
