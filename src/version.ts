@@ -4,7 +4,7 @@ import manifest from "../package.json" with { type: "json" };
 export const VERSION: string = manifest.version;
 
 /** The version of qmd whose command line, files and MCP server we keep. */
-export const QMD_VERSION = "2.8.3";
+const QMD_VERSION = "2.8.3";
 
 /** What `--version` prints; behind a link named `qmd`, clients read qmd's version first. */
 export function versionLine(program: "memq" | "qmd"): string {

@@ -17,7 +17,7 @@ export function run({ words }: Invocation): void {
 }
 
 /** The completion script for a shell, for `memq` and `qmd`. */
-export function completionScript(shell: keyof typeof SHELLS): string {
+function completionScript(shell: keyof typeof SHELLS): string {
   return SHELLS[shell]();
 }
 

@@ -10,7 +10,7 @@ export function run(): void {
 }
 
 /** The whole manual page (man-pages(7)), made from the table of commands. */
-export function manualPage(): string {
+function manualPage(): string {
   return `${[
     `.TH MEMQ 1 "" "memq ${VERSION}"`,
     ".SH NAME",

@@ -58,7 +58,7 @@ function keysIn(path: string, section: string): AwsCredentials | null {
 }
 
 /** The `name = value` lines of one `[section]`; empty when the file or the section is missing. */
-export function sectionOf(path: string, section: string): Record<string, string> {
+function sectionOf(path: string, section: string): Record<string, string> {
   let text: string;
   try {
     text = readFileSync(path, "utf8");

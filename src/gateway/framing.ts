@@ -5,7 +5,7 @@ export type Framing = "lines" | "headers";
 export type Frame = { text: string } | { fault: string };
 
 /** Longest message taken, in bytes; a longer one is skipped and reported, never collected. */
-export const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
+const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
 
 const MAX_HEADER_BYTES = 8 * 1024;
 const NEWLINE = 0x0a;

@@ -4,7 +4,7 @@ import { absolutePath, escapedGlob, type Env } from "./paths.ts";
 import type { Collection, ExtraPath } from "./types.ts";
 
 /** Folders that never hold memory, wherever they stand. */
-export const IGNORED_FOLDERS: readonly string[] = [
+const IGNORED_FOLDERS: readonly string[] = [
   ".git",
   "node_modules",
   ".pnpm-store",

@@ -8,7 +8,7 @@ import { secretOf } from "./secrets.ts";
 import type { EmbeddingSettings, ProviderCredentials } from "./types.ts";
 
 /** The local model of an agent that names none. */
-export const DEFAULT_LOCAL_MODEL = "hf:ggml-org/embeddinggemma-300m-qat-q8_0-GGUF/embeddinggemma-300m-qat-Q8_0.gguf";
+const DEFAULT_LOCAL_MODEL = "hf:ggml-org/embeddinggemma-300m-qat-q8_0-GGUF/embeddinggemma-300m-qat-Q8_0.gguf";
 
 export type EmbeddingPlace = {
   workspace: string;
@@ -51,6 +51,9 @@ export async function agentEmbedding(
     onFailure: keys.text("query.onProviderFailure") as EmbeddingSettings["onFailure"],
     multimodal: keys.flag("multimodal.enabled"),
   };
+  if (settings.multimodal && fallback !== "none") {
+    issues.push('multimodal does not support fallback, which is left out: set fallback to "none".');
+  }
   if (place.withKeys && provider !== "none") await addKeys(settings, keys, loaded, issues);
   return settings;
 }

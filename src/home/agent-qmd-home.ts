@@ -54,7 +54,7 @@ export async function writeAgentQmdConfig(home: QmdHome): Promise<boolean> {
 }
 
 /** Files and folders of an agent's qmd home; older gateways kept `index.yml` one folder higher. */
-export function agentQmdPlaces(stateDir: string, agentId: string, env: Env): QmdPlaces {
+function agentQmdPlaces(stateDir: string, agentId: string, env: Env): QmdPlaces {
   const root = join(stateDir, "agents", agentId, "qmd");
   const folders = [join(root, "xdg-config", "qmd"), join(root, "xdg-config")];
   const configDir = folders.find((folder) => existsSync(join(folder, "index.yml"))) ?? join(root, "xdg-config", "qmd");

@@ -9,7 +9,7 @@ import { DIRECT_CHATS_ONLY, scopePolicy } from "./scope-policy.ts";
 import type { MemorySettings, QmdBackendSettings, ScopePolicy, SearchProfile } from "./types.ts";
 
 /** Candidates per way of searching, and the most that a candidate multiplier may ask for. */
-export const CANDIDATE_POOL = 200;
+const CANDIDATE_POOL = 200;
 
 export type SettingsPlace = {
   agentId: string;

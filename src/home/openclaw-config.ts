@@ -40,7 +40,12 @@ export async function loadConfig(request: ConfigRequest): Promise<LoadedConfig> 
   const issues: string[] = [];
   const raw = await readConfig(file, issues);
   const data = merged(raw ?? {}, request.config ?? {}, "replace") as JsonObject;
-  const env = joinedEnv(request.env, readDotEnv(request.cwd), readDotEnv(stateDir), envBlock(data["env"]));
+  const env = joinedEnv(
+    request.env,
+    readDotEnv(request.cwd, issues),
+    readDotEnv(stateDir, issues),
+    envBlock(data["env"]),
+  );
   const missing: MissingVariable[] = [];
   const filled = withVariables(data, env, missing) as JsonObject;
   const loaded = { path: raw === null ? null : file.path, stateDir, data: filled, env, missing, issues };
@@ -96,10 +101,14 @@ function readText(path: string): string | null {
   }
 }
 
-function readDotEnv(folder: string): Record<string, string> {
+function readDotEnv(folder: string, issues: string[]): Record<string, string> {
+  const path = join(folder, ".env");
   try {
-    return parseDotEnv(readFileSync(join(folder, ".env"), "utf8"));
-  } catch {
+    return parseDotEnv(readFileSync(path, "utf8"));
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== "ENOENT" && code !== "ENOTDIR" && code !== "EISDIR")
+      issues.push(`${path} was not read: ${messageOf(error)}.`);
     return {};
   }
 }

@@ -36,10 +36,10 @@ export type QmdHome = {
 export const QMD_IGNORED: readonly string[] = ["**/{node_modules,.git,.cache,vendor,dist,build}/**"];
 
 /** Passages of a qmd home: qmd's 900 tokens with 135 of overlap, three characters to a token. */
-export const QMD_CUTTING = { kind: "breakpoints", maxChars: 2700, overlapChars: 405, windowChars: 600 } as const;
+const QMD_CUTTING = { kind: "breakpoints", maxChars: 2700, overlapChars: 405, windowChars: 600 } as const;
 
 /** The qmd surface's search profile: one row per document, nothing reordered. */
-export function qmdSearchProfile(): SearchProfile {
+function qmdSearchProfile(): SearchProfile {
   return {
     maxResults: 5,
     minScore: 0,

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { absolutePath, envText, expandTilde, userHome, type Env } from "./paths.ts";
 
 /** The home folder that OpenClaw keeps its state in: `OPENCLAW_HOME`, else the user's home. */
-export function openclawHome(env: Env): string {
+function openclawHome(env: Env): string {
   const named = envText(env, "OPENCLAW_HOME");
   return named === undefined ? userHome(env) : expandTilde(named, env);
 }

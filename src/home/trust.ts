@@ -36,7 +36,7 @@ export function isProjectConfig(configPath: string): boolean {
 }
 
 /** The folder that holds `.qmd`. */
-export function projectRoot(configPath: string): string {
+function projectRoot(configPath: string): string {
   return dirname(dirname(resolve(configPath)));
 }
 
@@ -79,7 +79,7 @@ export function isInProject(collection: QmdCollectionConfig, configPath: string,
 }
 
 /** SHA-256 (hex) over the gated items, each list sorted by its first element: qmd's own records hold for it. */
-export function trustDigest(gated: GatedItems): string {
+function trustDigest(gated: GatedItems): string {
   const sorted = (items: [string, string][]): [string, string][] =>
     [...items].sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
   const canonical = { hooks: sorted(gated.hooks), paths: sorted(gated.paths), models: sorted(gated.models) };

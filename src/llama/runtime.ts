@@ -43,7 +43,7 @@ export async function loadRuntime(log: (line: string) => void): Promise<Runtime>
 }
 
 /** GPU builds are bundled for Apple silicon alone (Metal); `MEMQ_GPU`, or qmd's variables, can turn it off. */
-export function wantsGpu(platform: NodeJS.Platform, env: NodeJS.ProcessEnv): boolean {
+function wantsGpu(platform: NodeJS.Platform, env: NodeJS.ProcessEnv): boolean {
   if (platform !== "darwin") return false;
   const isOff = (value: string | undefined) => /^(false|off|none|disable|disabled|0|no)$/i.test(value ?? "");
   const forced = env["QMD_FORCE_CPU"];

@@ -1,5 +1,5 @@
 /** How many bytes of a file decide what it is. */
-export const MEDIA_PROBE_BYTES = 512;
+const MEDIA_PROBE_BYTES = 512;
 
 const BRANDS: ReadonlyArray<readonly [RegExp, string]> = [
   [/^(?:heic|heix|hevc|hevx)/, "image/heic"],

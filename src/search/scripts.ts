@@ -11,7 +11,7 @@ export const LATIN = 11;
 export const GREEK = 12;
 export const CYRILLIC = 13;
 export const ARABIC = 14;
-export const HEBREW = 15;
+const HEBREW = 15;
 export const DEVANAGARI = 16;
 /** From here on: scripts written without blanks between words, or (Hangul) with particles glued to them. */
 export const UNSPACED = 20;
@@ -20,9 +20,9 @@ export const HIRAGANA = 21;
 export const KATAKANA = 22;
 export const HANGUL = 23;
 export const THAI = 24;
-export const LAO = 25;
-export const KHMER = 26;
-export const MYANMAR = 27;
+const LAO = 25;
+const KHMER = 26;
+const MYANMAR = 27;
 
 /** `[first, last, class]`, for letters only; what is not listed is `LETTER`, a spaced script that needs no rule of its own. */
 const LETTER_RANGES: readonly (readonly [number, number, number])[] = [

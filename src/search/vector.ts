@@ -1,11 +1,12 @@
 import { identityOf } from "../embed/identity.ts";
 import type { EmbeddingProvider } from "../embed/types.ts";
 import type { MemqError } from "../errors.ts";
+import type { EmbeddingSettings, Home } from "../home/types.ts";
 import { cacheSpace, servingIdentity } from "../store/identity.ts";
 import type { Index, VectorCandidate, VectorIdentity } from "../store/types.ts";
 import { cosinesOf, nearestPassages } from "../store/nearest.ts";
 import { enough, type LegScope } from "./leg.ts";
-import { embedQueryBy } from "./query-vector.ts";
+import { embedQueryBy, failureMakesUnavailable } from "./query-vector.ts";
 
 /** What the vector leg came to. */
 export type VectorLeg = {
@@ -28,15 +29,15 @@ const RESERVE_MS = 50;
  * provider and so nothing is missing. The promise never rejects.
  */
 export function startVectorLeg(
-  engine: { index: Index; provider?: EmbeddingProvider | null },
+  engine: { home: Pick<Home, "embedding">; index: Index; provider?: EmbeddingProvider | null },
   query: string,
   deadline: number,
   scope: LegScope,
 ): Promise<VectorLeg> | null {
-  const { index, provider } = engine;
+  const { home, index, provider } = engine;
   if (!provider) return null;
   const serving = servingIdentity(index);
-  if (serving === null) return Promise.resolve(without("Searched by keywords only: nothing is embedded yet."));
+  if (serving === null) return withoutVectors(home.embedding, provider, query, deadline);
   if (!understands(provider, serving)) {
     return Promise.resolve(
       without(`Searched by keywords only: the index holds embeddings of ${serving.model}, not of ${provider.model}.`),
@@ -44,6 +45,22 @@ export function startVectorLeg(
   }
   const remaining = deadline - Date.now();
   return vectorLeg(index, provider, query, deadline - Math.min(RESERVE_MS, remaining / 10), scope);
+}
+
+/**
+ * There is nothing to compare a query with. A remote provider that somebody named is asked all the same: it may be the very reason
+ * why nothing is embedded, and a broken set-up has to show.
+ */
+async function withoutVectors(
+  settings: EmbeddingSettings,
+  provider: EmbeddingProvider,
+  query: string,
+  deadline: number,
+): Promise<VectorLeg> {
+  const nothing = without("Searched by keywords only: nothing is embedded yet.");
+  if (!failureMakesUnavailable(settings, provider)) return nothing;
+  const embedded = await embedQueryBy(provider, query, deadline);
+  return embedded.state === "failed" ? { ...without(embedded.error.message), failure: embedded.error } : nothing;
 }
 
 async function vectorLeg(

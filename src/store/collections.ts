@@ -15,35 +15,6 @@ export type StoredCollection = {
   context: Record<string, string> | null;
 };
 
-type StoredRow = {
-  name: string;
-  path: string;
-  pattern: string;
-  ignore: string | null;
-  include: number | null;
-  command: string | null;
-  context: string | null;
-};
-
-/** The collections that the index knows, ordered by name. */
-export function storedCollections(index: Index): StoredCollection[] {
-  return index.db
-    .query<StoredRow, []>(
-      `SELECT name, path, pattern, ignore_patterns AS ignore, include_by_default AS include, update_command AS command, context
-       FROM store_collections ORDER BY name`,
-    )
-    .all()
-    .map((row) => ({
-      name: row.name,
-      path: row.path,
-      pattern: row.pattern,
-      ignore: row.ignore === null ? null : (JSON.parse(row.ignore) as string[]),
-      includeByDefault: row.include !== 0,
-      updateCommand: row.command,
-      context: row.context === null ? null : (JSON.parse(row.context) as Record<string, string>),
-    }));
-}
-
 /** Makes the index know exactly these collections; documents of others stay. */
 export function replaceStoredCollections(index: Index, collections: readonly StoredCollection[]): void {
   inTransaction(index, () => {

@@ -2,25 +2,24 @@ import type { Index, KeywordCandidate, KeywordMatch, KeywordPhrase, Scope } from
 
 /**
  * The passages in `scope` that match, best BM25 first, at most `limit`. Collections and documents are filtered inside the
- * ranked scan: it goes on until `limit` of them are found. `weights` are BM25's for body and name.
+ * ranked scan: it goes on until `limit` of them are found.
  */
 export function keywordCandidates(
   index: Index,
   match: KeywordMatch,
-  options: Scope & { limit: number; weights?: { body: number; name: number } },
+  options: Scope & { limit: number },
 ): KeywordCandidate[] {
   const expression = ftsExpression(match);
   if (expression === null || options.collections.length === 0 || options.documentIds?.length === 0) return [];
-  const { body, name } = options.weights ?? { body: 1, name: 1 };
-  const inDocuments = options.documentIds === undefined ? "" : "AND p.document_id IN (SELECT value FROM json_each(?5))";
+  const inDocuments = options.documentIds === undefined ? "" : "AND p.document_id IN (SELECT value FROM json_each(?4))";
   // CROSS JOIN keeps the order of the loops: ranked passages first, then a look at where each belongs.
   const query = index.db.query<KeywordCandidate, (string | number)[]>(
     `SELECT f.rowid AS passageId, p.document_id AS documentId, f.rank AS rank
      FROM memq_fts f CROSS JOIN memq_passages p ON p.id = f.rowid CROSS JOIN documents d ON d.id = p.document_id
-     WHERE memq_fts MATCH ?1 AND f.rank MATCH ?2 AND d.active = 1 AND d.collection IN (SELECT value FROM json_each(?3))
-     ${inDocuments} ORDER BY f.rank LIMIT ?4`,
+     WHERE memq_fts MATCH ?1 AND d.active = 1 AND d.collection IN (SELECT value FROM json_each(?2))
+     ${inDocuments} ORDER BY f.rank LIMIT ?3`,
   );
-  const values = [expression, `bm25(${body}, ${name})`, JSON.stringify(options.collections), options.limit];
+  const values = [expression, JSON.stringify(options.collections), options.limit];
   return options.documentIds === undefined
     ? query.all(...values)
     : query.all(...values, JSON.stringify(options.documentIds));

@@ -29,7 +29,7 @@ export type RpcChild = {
 };
 
 /** memq can't be asked now; the message says why. */
-export class ChildUnavailable extends Error {}
+class ChildUnavailable extends Error {}
 
 /** The child went away before it answered. */
 class ChildLost extends ChildUnavailable {}
