@@ -150,7 +150,7 @@ describe("embed", () => {
     expect([first?.exitCode, second?.exitCode]).toEqual([0, 0]);
     expect(slow.texts.length - sent).toBe(700 - kept);
     expect(books(home)).toHaveLength(700);
-    slow.stop();
+    await slow.stop();
   });
 
   test("pain 15: another model's vectors take over when they are complete, and nothing is thrown away before", async () => {
@@ -169,7 +169,7 @@ describe("embed", () => {
     home.configure(YAML.replace(MODEL, server.model));
     expect((await home.run("embed")).exitCode).toBe(0);
     expect(new Set(books(home).map(({ model }) => model))).toEqual(new Set(["m"]));
-    server.stop();
+    await server.stop();
   });
 
   test("one collection alone", async () => {
@@ -183,7 +183,7 @@ describe("embed", () => {
     expect((await home.run("embed", "-c", "zz")).stderr).toStartWith("Collection not found: zz\n");
     expect((await home.run("status")).stdout).toContain("  Pending:  1 need embedding (run 'memq embed')\n");
     expect((await home.run("embed", "--force", "-c", "b")).stdout).toContain("Embedded 2 chunks");
-    server.stop();
+    await server.stop();
   });
 
   test("pain 27: without a cap it runs to its end, with one it says that it stopped", async () => {
@@ -195,7 +195,7 @@ describe("embed", () => {
     expect(stderr).toBe("Stopped before the end: 1 chunks are left. Run 'memq embed' again to go on.\n");
     stuck.resolve();
     expect((await home.run("embed")).stdout).toContain("Embedded 1 chunks");
-    server.stop();
+    await server.stop();
   });
 
   test("pain 29: a line of 40,000 characters is embedded whole", async () => {
@@ -235,7 +235,7 @@ describe("embed", () => {
     expect((await home.run("update")).stdout).toContain("1 new");
     stuck.resolve();
     expect((await first).exitCode).toBe(0);
-    server.stop();
+    await server.stop();
   });
 
   test("wrong limits are qmd's sentences", async () => {
@@ -273,5 +273,5 @@ test("pain 13: eight searches, an update and an embed on a cold index all end we
   expect((await home.run("embed")).exitCode).toBe(0);
   expect(await home.json("search", "gateway", "--json", "-n", "200")).toHaveLength(120);
   expect(books(home)).toHaveLength(120);
-  server.stop();
+  await server.stop();
 });
