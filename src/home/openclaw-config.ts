@@ -133,11 +133,18 @@ async function parsedWithPlace(text: string, path: string): Promise<JsonValue> {
     const reason = messageOf(error)
       .replace(/^JSON5: /, "")
       .replace(/ at \d+:\d+$/, "");
-    const place = lineNumber === undefined ? "" : ` at line ${lineNumber}, column ${columnNumber}`;
+    const place = lineNumber === undefined ? "" : ` at ${placeOf(text, lineNumber, columnNumber ?? 0)}`;
     throw new MemqError("CONFIG_SYNTAX", `The configuration file ${path} is not valid JSON5${place}: ${reason}.`, {
       hint: "Correct that place and try again.",
     });
   }
+}
+
+/** A line end that stands where none may is, for the parser, before the first column of the next line. */
+function placeOf(text: string, line: number, column: number): string {
+  if (column > 0 || line < 2) return `line ${line}, column ${column}`;
+  const ended = text.split(/\r\n|[\n\r\u2028\u2029]/)[line - 2] ?? "";
+  return `line ${line - 1}, column ${ended.length + 1}`;
 }
 
 /** Resolves `$include` everywhere in `value`, which stands in the last file of `chain`. */

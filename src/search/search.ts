@@ -10,7 +10,7 @@ import { isFiltering, passesFilter } from "./filters.ts";
 import { fuse } from "./fuse.ts";
 import { type KeywordHit, keywordLeg, scoreByKeyword } from "./keyword.ts";
 import { nameLeg } from "./names.ts";
-import { type ParsedQuery, parseQuery } from "./query.ts";
+import { MAX_QUERY_CHARS, type ParsedQuery, parseQuery } from "./query.ts";
 import { type Candidate, type Ranked, answered, bestPerDocument, weighed } from "./rank.ts";
 import { reranked } from "./rerank.ts";
 import { termFinder } from "./terms.ts";
@@ -57,7 +57,7 @@ export async function search(engine: SearchEngine, request: SearchRequest): Prom
     hits,
     mode: modeOf(vector, profile.hybrid),
     degraded: vector?.degraded ? ["vector"] : [],
-    notices: [...(vector?.notices ?? []), ...notices],
+    notices: [...lengthNotice(query), ...(vector?.notices ?? []), ...notices],
     stale,
     ...(vector?.failure ? { providerFailure: vector.failure } : {}),
   };
@@ -66,6 +66,12 @@ export async function search(engine: SearchEngine, request: SearchRequest): Prom
 
 function emptyAnswer(): SearchAnswer {
   return { hits: [], mode: "keyword", degraded: [], notices: [], stale: false };
+}
+
+function lengthNotice(query: string): string[] {
+  return query.length <= MAX_QUERY_CHARS
+    ? []
+    : [`The query is long: its first ${MAX_QUERY_CHARS.toLocaleString("en")} characters were searched for.`];
 }
 
 function modeOf(vector: VectorLeg | null, hybrid: boolean): SearchAnswer["mode"] {

@@ -52,6 +52,7 @@ function openForReading(path: string): Index {
 function openForWriting(path: string): Index {
   const warnings: string[] = [];
   const damage = existsSync(path) ? damageOf(path) : null;
+  if (damage === "not a database") refuseOtherFile(path);
   if (damage !== null) warnings.push(setAside(path, damage));
   try {
     return connectForWriting(path, warnings);
@@ -60,6 +61,14 @@ function openForWriting(path: string): Index {
     warnings.push(setAside(path, "malformed"));
     return connectForWriting(path, warnings);
   }
+}
+
+/** A configured path may name a note or any other file by mistake: only what is called like an index is set aside. */
+function refuseOtherFile(path: string): void {
+  if (/\.(sqlite3?|db)$/i.test(path)) return;
+  throw new MemqError("INDEX_FOREIGN", `${path} is not an index and is left alone.`, {
+    hint: "Set store.path to another file, called like `index.sqlite`.",
+  });
 }
 
 function connectForWriting(path: string, warnings: string[]): Index {
