@@ -129,10 +129,10 @@ describe("embed", () => {
     );
     const stuck = Promise.withResolvers<void>();
     const reached = Promise.withResolvers<void>();
-    const slow = embeddingServer((_, count) => {
+    const slow = embeddingServer(async (_, count) => {
       if (count < 4) return;
       reached.resolve();
-      return stuck.promise;
+      await stuck.promise;
     });
     const home = await homeOf(notes, { env: { QMD_EMBED_MODEL: slow.model } });
     const child = Bun.spawn(home.command("embed"), { env: { ...process.env, ...home.env }, cwd: home.root });
