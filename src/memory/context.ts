@@ -17,7 +17,15 @@ export async function contextForSession(
   request: { sessionKey?: string | undefined; chatType?: string | undefined },
 ): Promise<{ files: ContextFile[] }> {
   const { workspace = "" } = home;
-  return { files: await sessionContext({ workspace, timeZone: memory.timeZone, now: Date.now(), ...request }) };
+  return {
+    files: await sessionContext({
+      workspace,
+      agentId: memory.agentId,
+      timeZone: memory.timeZone,
+      now: Date.now(),
+      ...request,
+    }),
+  };
 }
 
 /**
@@ -26,6 +34,7 @@ export async function contextForSession(
  */
 export async function sessionContext(options: {
   workspace: string;
+  agentId?: string;
   timeZone?: string;
   now: number;
   sessionKey?: string | undefined;
@@ -33,7 +42,8 @@ export async function sessionContext(options: {
 }): Promise<ContextFile[]> {
   const today = dateInZone(options.now, options.timeZone);
   const paths = [`memory/${today}.md`, `memory/${dayBefore(today)}.md`];
-  if (isMainPrivate(sessionFacts(options.sessionKey, options.chatType))) paths.unshift("MEMORY.md", "USER.md");
+  const facts = sessionFacts(options.sessionKey, options.chatType);
+  if (isMainPrivate(facts, options.agentId ?? "main")) paths.unshift("MEMORY.md", "USER.md");
   const files = await Promise.all(paths.map((path) => readContextFile(options.workspace, path)));
   return files.filter((file) => file !== null);
 }

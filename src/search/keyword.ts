@@ -30,6 +30,9 @@ const LOOKUP_SHARE = 0.5;
 const SCORED = 100;
 /** A term in more than this share of the passages is common: finding by it means reading much of the index for little. */
 const COMMON_SHARE = 1 / 8;
+/** A query of more terms is searched by the rarest of them. */
+const MAX_TERMS = 256;
+const MAX_PHRASES = 32;
 /** Two notes must score as sensibly as many: below this, rarity says nothing. */
 const MIN_PASSAGES = 24;
 
@@ -38,7 +41,8 @@ const MIN_PASSAGES = 24;
  * pre-ranks them, the best are scored by BM25 with Lucene's inverse document frequency `ln(1 + (N − n + 0.5) / (n + 0.5))`, which
  * is never zero, and by closeness. The rest keeps FTS5's BM25, below them.
  */
-export function keywordLeg(index: Index, parsed: ParsedQuery, scope: LegScope): KeywordHit[] {
+export function keywordLeg(index: Index, query: ParsedQuery, scope: LegScope): KeywordHit[] {
+  const parsed = withFewTerms(index, query);
   if (parsed.match === null) return [];
   const rarity = rarityOf(index, parsed);
   const candidates = candidatesOf(index, parsed, parsed.match, rarity, scope);
@@ -103,7 +107,8 @@ function holdingPhrases(index: Index, parsed: ParsedQuery, scope: Scope & { limi
 }
 
 /** BM25 of passages that another leg found; those that hold no word of the query are left out. */
-export function scoreByKeyword(index: Index, parsed: ParsedQuery, passageIds: readonly number[]): Map<number, number> {
+export function scoreByKeyword(index: Index, query: ParsedQuery, passageIds: readonly number[]): Map<number, number> {
+  const parsed = withFewTerms(index, query);
   const scores = new Map<number, number>();
   if (parsed.match === null || passageIds.length === 0) return scores;
   const score = scorer(parsed, rarityOf(index, parsed));
@@ -112,6 +117,26 @@ export function scoreByKeyword(index: Index, parsed: ParsedQuery, passageIds: re
     if (bm25 > 0) scores.set(passageId, bm25);
   }
   return scores;
+}
+
+/**
+ * The query with the rarest of its terms that occur at all: what FTS5 does for alternatives grows with their number times the
+ * passages that hold any, and common words next to hundreds of others decide nothing.
+ */
+function withFewTerms(index: Index, parsed: ParsedQuery): ParsedQuery {
+  if (parsed.match === null || parsed.terms.length <= MAX_TERMS) return parsed;
+  const frequencies = documentFrequencies(
+    index,
+    parsed.terms.map(({ term }) => term),
+  );
+  const frequencyOf = ({ term }: QueryTerm): number => frequencies.get(term) ?? 0;
+  const terms = parsed.terms
+    .filter((term) => frequencyOf(term) > 0)
+    .sort((a, b) => frequencyOf(a) - frequencyOf(b))
+    .slice(0, MAX_TERMS);
+  const any = terms.filter(({ finds }) => finds).map(({ term }) => ({ tokens: [term] }));
+  const phrases = parsed.phrases.slice(0, MAX_PHRASES);
+  return { ...parsed, terms, phrases, match: any.length === 0 ? null : { ...parsed.match, any } };
 }
 
 type Scorer = (body: string, name: string) => { bm25: number; exact: boolean };

@@ -10,7 +10,7 @@ import { isFiltering, passesFilter } from "./filters.ts";
 import { fuse } from "./fuse.ts";
 import { type KeywordHit, keywordLeg, scoreByKeyword } from "./keyword.ts";
 import { nameLeg } from "./names.ts";
-import { type ParsedQuery, parseQuery } from "./query.ts";
+import { MAX_QUERY_CHARS, type ParsedQuery, parseQuery } from "./query.ts";
 import { type Candidate, type Ranked, answered, bestPerDocument, weighed } from "./rank.ts";
 import { reranked } from "./rerank.ts";
 import { termFinder } from "./terms.ts";
@@ -57,7 +57,7 @@ export async function search(engine: SearchEngine, request: SearchRequest): Prom
     hits,
     mode: modeOf(vector, profile.hybrid),
     degraded: vector?.degraded ? ["vector"] : [],
-    notices: [...(vector?.notices ?? []), ...notices],
+    notices: [...lengthNotice(query), ...(vector?.notices ?? []), ...notices],
     stale,
     ...(vector?.failure ? { providerFailure: vector.failure } : {}),
   };
@@ -66,6 +66,12 @@ export async function search(engine: SearchEngine, request: SearchRequest): Prom
 
 function emptyAnswer(): SearchAnswer {
   return { hits: [], mode: "keyword", degraded: [], notices: [], stale: false };
+}
+
+function lengthNotice(query: string): string[] {
+  return query.length <= MAX_QUERY_CHARS
+    ? []
+    : [`The query is long: its first ${MAX_QUERY_CHARS.toLocaleString("en")} characters were searched for.`];
 }
 
 function modeOf(vector: VectorLeg | null, hybrid: boolean): SearchAnswer["mode"] {
@@ -103,7 +109,7 @@ function rankedRows(
   const relative = request.profile.fusion === "relative";
   const candidates = gather(legs, relative ? fill : null);
   if (request.profile.names) {
-    const added = markNames(candidates, index, request.query, scope);
+    const added = markNames(candidates, index, request, scope);
     if (relative) fillScores(added, fill, legs);
     candidates.push(...added);
   }
@@ -120,14 +126,27 @@ export function rankedCandidates(engine: SearchEngine, request: SearchRequest, c
   return weighed(fused, facts, request, collectionsByName(engine.home));
 }
 
-/** Gives the best candidate of each document that was asked for by name its tier; one without candidates adds its first passage. */
-function markNames(candidates: Candidate[], index: Index, query: string, scope: Scope): Candidate[] {
+/**
+ * Gives the best candidate of each document that was asked for by name its tier; one without candidates adds its first passage. Of
+ * very many (`readme`) as many are added as a leg finds.
+ */
+function markNames(
+  candidates: Candidate[],
+  index: Index,
+  { query, profile, limit }: SearchRequest,
+  scope: Scope,
+): Candidate[] {
+  const best = new Map<number, Candidate>();
+  for (const candidate of candidates) {
+    const known = best.get(candidate.documentId);
+    if (known === undefined || isBetter(candidate, known)) best.set(candidate.documentId, candidate);
+  }
+  const most = Math.max(profile.pool, limit);
   const added: Candidate[] = [];
   for (const { documentId, tier } of nameLeg(index, query, scope)) {
-    const own = candidates.filter((candidate) => candidate.documentId === documentId);
-    const best = own.toSorted((a, b) => (b.bm25 ?? 0) - (a.bm25 ?? 0) || (b.cosine ?? 0) - (a.cosine ?? 0))[0];
-    if (best) best.nameTier = tier;
-    else {
+    const found = best.get(documentId);
+    if (found) found.nameTier = tier;
+    else if (added.length < most) {
       const first = passagesOf(index, documentId)[0];
       if (!first) continue;
       const nothing = { bm25: null, cosine: null, fromKeyword: false, fromVector: false, exact: false };
@@ -135,6 +154,11 @@ function markNames(candidates: Candidate[], index: Index, query: string, scope: 
     }
   }
   return added;
+}
+
+function isBetter(a: Candidate, b: Candidate): boolean {
+  const words = (a.bm25 ?? 0) - (b.bm25 ?? 0);
+  return words !== 0 ? words > 0 : (a.cosine ?? 0) > (b.cosine ?? 0);
 }
 
 function tokenReader(index: Index): (row: Ranked) => string {
