@@ -120,6 +120,16 @@ describe("session context", () => {
     expect(await paths("agent:main:main", "group")).toEqual(["memory/2026-02-10.md", "memory/2026-02-09.md"]);
   });
 
+  test("a folder that is a link is not read through", async () => {
+    const outside = mkdtempSync(join(tmpdir(), "memq-outside-"));
+    writeFileSync(join(outside, "2026-02-10.md"), "secret");
+    rmSync(join(workspace, "memory"), { recursive: true });
+    symlinkSync(outside, join(workspace, "memory"));
+    const files = await sessionContext({ workspace, timeZone: "UTC", now });
+    expect(files.map(({ path }) => path)).toEqual(["MEMORY.md", "USER.md"]);
+    rmSync(outside, { recursive: true });
+  });
+
   test("a long file is cut at a character border and says so", async () => {
     writeFileSync(join(workspace, "MEMORY.md"), "x".repeat(19_999) + "😀".repeat(10));
     const [file] = await sessionContext({ workspace, timeZone: "UTC", now });
