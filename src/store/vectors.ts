@@ -1,5 +1,13 @@
 import { writeCachedVectors } from "./cache.ts";
-import { cacheSpace, nextIdentity, sameIdentity, servingIdentity, writeNext, writeServing } from "./identity.ts";
+import {
+  cacheSpace,
+  nextIdentity,
+  ofServingIdentity,
+  sameIdentity,
+  servingIdentity,
+  writeNext,
+  writeServing,
+} from "./identity.ts";
 import { inTransaction } from "./open.ts";
 import { getPacked, putPacked, scanPacked } from "./vector-packed.ts";
 import { shadowLayout } from "./vector-shadow.ts";
@@ -212,20 +220,20 @@ function cacheServing(index: Index): void {
   const serving = servingIdentity(index);
   if (serving === null) return;
   const keys = index.db
-    .query<{ key: string; hash: string }, []>(
-      "SELECT vector_key AS key, text_hash AS hash FROM memq_passages GROUP BY vector_key",
+    .query<{ vectorKey: string; hash: string }, []>(
+      "SELECT vector_key AS vectorKey, text_hash AS hash FROM memq_passages GROUP BY vector_key",
     )
     .all();
   const batch = 1000;
   for (let start = 0; start < keys.length; start += batch) {
-    const part = keys.slice(start, start + batch);
+    const part = ofServingIdentity(index, keys.slice(start, start + batch));
     const vectors = getVectors(
       index,
-      part.map(({ key }) => key),
+      part.map(({ vectorKey }) => vectorKey),
     );
     const byHash = new Map<string, Float32Array>();
-    for (const { key, hash } of part) {
-      const vector = vectors.get(key);
+    for (const { vectorKey, hash } of part) {
+      const vector = vectors.get(vectorKey);
       if (vector !== undefined) byHash.set(hash, vector);
     }
     writeCachedVectors(index, cacheSpace(serving), byHash);
@@ -256,7 +264,11 @@ export function releaseVectors(index: Index, keys: ReadonlyMap<string, string>):
   if (free.size === 0) return;
   const serving = servingIdentity(index);
   const cached = new Map<string, Float32Array>();
-  for (const [key, vector] of getVectors(index, [...free.keys()])) cached.set(free.get(key) ?? "", vector);
+  const own = ofServingIdentity(
+    index,
+    [...free.keys()].map((vectorKey) => ({ vectorKey })),
+  ).map(({ vectorKey }) => vectorKey);
+  for (const [key, vector] of getVectors(index, own)) cached.set(free.get(key) ?? "", vector);
   if (serving !== null) writeCachedVectors(index, cacheSpace(serving), cached);
   for (const key of free.keys()) {
     deleteVector(index, key);
