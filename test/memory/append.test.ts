@@ -84,6 +84,12 @@ describe("appending", () => {
     expect(stderr.toString()).toContain("could not be written");
   });
 
+  test("a workspace that is gone is not made anew", async () => {
+    rmSync(workspace, { recursive: true });
+    expect(append("x")).rejects.toThrow("does not exist any more");
+    expect(existsSync(workspace)).toBe(false);
+  });
+
   test("never writes through a symbolic link, of the file or of its folder", async () => {
     const outside = mkdtempSync(join(tmpdir(), "memq-outside-"));
     writeFileSync(join(outside, "x.md"), "untouched");
