@@ -276,6 +276,18 @@ export function releaseVectors(index: Index, keys: ReadonlyMap<string, string>):
   }
 }
 
+/** Deletes the vectors that another program made of contents which no document has any more. */
+export function removeContentVectors(index: Index, hashes: readonly string[]): void {
+  const used = index.db.query("SELECT 1 FROM documents WHERE hash = ? AND active = 1 LIMIT 1");
+  const booked = index.db.query<{ seq: number }, [string]>("SELECT seq FROM content_vectors WHERE hash = ?");
+  for (const hash of hashes) {
+    const rows = booked.all(hash);
+    if (rows.length === 0 || used.get(hash) !== null) continue;
+    for (const { seq } of rows) deleteVector(index, `${hash}_${seq}`);
+    index.db.query("DELETE FROM content_vectors WHERE hash = ?").run(hash);
+  }
+}
+
 /** Forgets vectors, so that everything (or what only these collections hold) is embedded anew; the cache is left as it is. */
 export function clearVectors(index: Index, options: { collections?: readonly string[] } = {}): void {
   inTransaction(index, () => {
