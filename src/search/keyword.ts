@@ -1,5 +1,5 @@
 import { corpusStats, documentFrequencies, keywordCandidates, tokensOf } from "../store/keyword.ts";
-import type { Index, KeywordCandidate, Scope } from "../store/types.ts";
+import type { Index, KeywordCandidate, KeywordMatch, Scope } from "../store/types.ts";
 import { enough, type LegScope } from "./leg.ts";
 import type { ParsedQuery, QueryTerm } from "./query.ts";
 
@@ -28,6 +28,8 @@ const RARE_SHARE = 1 / 500;
 const LOOKUP_SHARE = 0.5;
 /** So many of FTS5's best are scored closely; what ranks below them hardly ever rises to the first ten. */
 const SCORED = 100;
+/** A term in more than this share of the passages is common: finding by it means reading much of the index for little. */
+const COMMON_SHARE = 1 / 8;
 /** A query of more terms is searched by the rarest of them. */
 const MAX_TERMS = 256;
 const MAX_PHRASES = 32;
@@ -42,10 +44,10 @@ const MIN_PASSAGES = 24;
 export function keywordLeg(index: Index, query: ParsedQuery, scope: LegScope): KeywordHit[] {
   const parsed = withFewTerms(index, query);
   if (parsed.match === null) return [];
-  const { match } = parsed;
-  const candidates = enough(scope, (limit) => keywordCandidates(index, match, { ...scope, limit }));
+  const rarity = rarityOf(index, parsed);
+  const candidates = candidatesOf(index, parsed, parsed.match, rarity, scope);
   const closely = [...candidates.slice(0, SCORED), ...holdingPhrases(index, parsed, scope)];
-  const score = scorer(index, parsed);
+  const score = scorer(parsed, rarity);
   const tokens = tokensOf(index, [...new Set(closely.map((candidate) => candidate.passageId))]);
   const hits = new Map<number, KeywordHit>();
   let least = Infinity;
@@ -63,6 +65,40 @@ export function keywordLeg(index: Index, query: ParsedQuery, scope: LegScope): K
   return [...hits.values()].sort((a, b) => b.bm25 - a.bm25 || a.passageId - b.passageId);
 }
 
+/** How many passages hold each term of a query, and how many there are. */
+type Rarity = { frequencies: Map<string, number>; passages: number; meanBody: number };
+
+function rarityOf(index: Index, parsed: ParsedQuery): Rarity {
+  const terms = parsed.terms.map((term) => term.term);
+  return { frequencies: documentFrequencies(index, terms), ...corpusStats(index) };
+}
+
+/**
+ * What FTS5 finds, its best first. Where the rarer terms fill the pool, common ones only add to the score of what was found: what
+ * holds common terms alone would rank below, and a list of half the index is what takes long. A common part of an identifier
+ * that the index knows as a whole never finds: every note may hold the `note` of `NOTE-4711`.
+ */
+function candidatesOf(
+  index: Index,
+  parsed: ParsedQuery,
+  match: KeywordMatch,
+  { frequencies, passages }: Rarity,
+  scope: LegScope,
+): KeywordCandidate[] {
+  const frequencyOf = (term: string): number => frequencies.get(term) ?? 0;
+  const isCommon = (term: string): boolean => frequencyOf(term) > Math.max(scope.limit, passages * COMMON_SHARE);
+  const find = (any: QueryTerm[], limit: number): KeywordCandidate[] =>
+    keywordCandidates(index, { ...match, any: any.map(({ term }) => ({ tokens: [term] })) }, { ...scope, limit });
+  const known = parsed.terms.some(({ term, identifier, part }) => identifier && !part && frequencyOf(term) > 0);
+  const finding = parsed.terms.filter(({ term, finds, part }) => finds && !(known && part && isCommon(term)));
+  const rarer = finding.filter(({ term }) => !isCommon(term));
+  const isPrunable = rarer.length < finding.length && rarer.some(({ term }) => frequencyOf(term) > 0);
+  return enough(scope, (limit) => {
+    const found = isPrunable ? find(rarer, limit) : [];
+    return found.length >= limit ? found : find(finding, limit);
+  });
+}
+
 /** Passages with a phrase that is preferred, not demanded: too many others may hold its words oftener. */
 function holdingPhrases(index: Index, parsed: ParsedQuery, scope: Scope & { limit: number }): KeywordCandidate[] {
   if (parsed.demandPhrases || parsed.phrases.length === 0) return [];
@@ -75,7 +111,7 @@ export function scoreByKeyword(index: Index, query: ParsedQuery, passageIds: rea
   const parsed = withFewTerms(index, query);
   const scores = new Map<number, number>();
   if (parsed.match === null || passageIds.length === 0) return scores;
-  const score = scorer(index, parsed);
+  const score = scorer(parsed, rarityOf(index, parsed));
   for (const [passageId, { body, name }] of tokensOf(index, passageIds)) {
     const { bm25 } = score(body, name);
     if (bm25 > 0) scores.set(passageId, bm25);
@@ -114,9 +150,8 @@ type ScoredTerm = {
   exact: boolean;
 };
 
-function scorer(index: Index, parsed: ParsedQuery): Scorer {
-  const { passages, meanBody } = corpusStats(index);
-  const terms = scoredTerms(index, parsed, Math.max(passages, MIN_PASSAGES));
+function scorer(parsed: ParsedQuery, { frequencies, passages, meanBody }: Rarity): Scorer {
+  const terms = scoredTerms(parsed, frequencies, Math.max(passages, MIN_PASSAGES));
   const buckets = bucketsOf(terms);
   const phrases = parsed.phrases.map((phrase) => phrase.join(" "));
   const counts = new Float64Array(terms.length);
@@ -141,11 +176,7 @@ function scorer(index: Index, parsed: ParsedQuery): Scorer {
   };
 }
 
-function scoredTerms(index: Index, parsed: ParsedQuery, total: number): ScoredTerm[] {
-  const frequencies = documentFrequencies(
-    index,
-    parsed.terms.map((term) => term.term),
-  );
+function scoredTerms(parsed: ParsedQuery, frequencies: Map<string, number>, total: number): ScoredTerm[] {
   const frequencyOf = (term: string): number => frequencies.get(term) ?? 0;
   const weightOf = ({ term, weight }: QueryTerm): number =>
     weight * Math.log(1 + (total - frequencyOf(term) + 0.5) / (frequencyOf(term) + 0.5));

@@ -149,8 +149,11 @@ function addFile(walk: Walk, path: string, name: string): void {
       walk.scan.skipped.push({ path: absolute, reason: `it is larger than ${limit} bytes` });
     else walk.scan.files.push({ path, kind, size, mtimeMs, ctimeMs, birthtimeMs });
   } catch (error) {
-    if (errorCode(error) !== "ENOENT") walk.scan.unreadable.push(path);
-    walk.scan.skipped.push({ path: absolute, reason: reasonOf(error) });
+    const isGone = errorCode(error) === "ENOENT";
+    if (!isGone) walk.scan.unreadable.push(path);
+    // Bytes that are no UTF-8 were replaced in the name, which so names nothing.
+    const reason = isGone && path.includes("\ufffd") ? "its name is not UTF-8" : reasonOf(error);
+    walk.scan.skipped.push({ path: absolute, reason });
   }
 }
 

@@ -1,5 +1,6 @@
 import type { EmbeddingProvider } from "../embed/types.ts";
-import type { Home } from "../home/types.ts";
+import { isInside, realPath } from "../home/paths.ts";
+import type { Collection, Home } from "../home/types.ts";
 import { isDamage, reportDamage } from "../store/damage.ts";
 import { documentCounts, documentsOf } from "../store/documents.ts";
 import { withWriterLock } from "../store/lock.ts";
@@ -81,7 +82,7 @@ export async function syncOpenIndex(index: Index, home: Home, options: SyncOptio
   const run: CollectionRun = { home, index, signal, onProgress, force: options.force ?? false, skipped: [], warnings };
 
   onProgress({ phase: "scan", done: 0, total: wanted.length });
-  const scans = scanCollections(wanted, { shareFiles: home.kind === "qmd" });
+  const scans = scansOf(home, wanted);
   onProgress({ phase: "scan", done: wanted.length, total: wanted.length });
   await breathe(signal);
 
@@ -124,6 +125,21 @@ const NOT_EMBEDDED: EmbedResult = { embedded: 0, outcome: { state: "off" }, warn
 async function embedded(run: CollectionRun, { provider }: SyncOptions): Promise<EmbedResult> {
   const { embedMissing } = await import("./embed-missing.ts");
   return embedMissing(provider === undefined ? run : { ...run, provider });
+}
+
+/**
+ * Scans of the wanted collections. In an agent's home a file belongs to the first collection that reaches it, so those before are
+ * looked at too where they may reach the same.
+ */
+function scansOf({ kind, collections }: Home, wanted: readonly Collection[]): CollectionScan[] {
+  if (kind === "qmd") return scanCollections(wanted, { shareFiles: true });
+  const roots = wanted.map(({ root }) => realPath(root));
+  const reachesSame = (root: string): boolean => roots.some((one) => isInside(one, root) || isInside(root, one));
+  const last = collections.findLastIndex((one) => wanted.includes(one));
+  const looked = collections.filter(
+    (one, at) => wanted.includes(one) || (at < last && reachesSame(realPath(one.root))),
+  );
+  return scanCollections(looked, { shareFiles: false }).filter(({ collection }) => wanted.includes(collection));
 }
 
 /** Makes the progress of one collection after another that of all. */

@@ -12,6 +12,15 @@ function pathsOf(root: string, overrides = {}): string[] {
     .toSorted();
 }
 
+test.skipIf(process.platform !== "linux")("a name that is no UTF-8 is skipped and named as that", () => {
+  const root = tempFolder();
+  writeNotes(root, { "a.md": "" });
+  writeFileSync(Buffer.concat([Buffer.from(`${root}/bad`), Buffer.from([0xff]), Buffer.from(".md")]), "x");
+  const { files, skipped } = scanCollection(collectionOf(root));
+  expect(files.map(({ path }) => path)).toEqual(["a.md"]);
+  expect(skipped.map(({ reason }) => reason)).toEqual(["its name is not UTF-8"]);
+});
+
 describe("which files belong", () => {
   test("patterns, ignore list and the folders of tools", () => {
     const root = tempFolder();

@@ -276,6 +276,22 @@ describe("a qmd home", () => {
   });
 });
 
+test("a sync of some collections leaves a file with the first that reaches it", async () => {
+  const root = tempFolder();
+  writeNotes(root, { "memory/a.md": "# A\n", "memory/deep/b.md": "# B\n" });
+  const home = homeOf(root, {
+    collections: [
+      collectionOf(root, { patterns: ["memory/**/*.md"] }),
+      collectionOf(join(root, "memory/deep"), { name: "extra", pathPrefix: "memory/deep/" }),
+    ],
+  });
+  await syncIndex(home);
+  const before = contentsOf(home);
+  expect(await syncIndex(home, { collections: ["extra"] })).toMatchObject({ added: 0, removed: 0 });
+  expect(contentsOf(home)).toEqual(before);
+  expect(Object.keys(before)).toEqual(["memory/memory/a.md", "memory/memory/deep/b.md"]);
+});
+
 describe("embedding", () => {
   const note = (text: string): string => `# ${text}\n`;
 
