@@ -23,7 +23,7 @@ export type CollectionScan = {
   collection: Collection;
   /** When the scan began, in milliseconds since 1970. */
   startedAt: number;
-  /** In the order of their paths. */
+  /** In no order: thousands that have not changed need none. */
   files: ScannedFile[];
   skipped: Skipped[];
   /** Folders and files that could not be read ("" is the root): what the index holds of them must not be taken for gone. */
@@ -60,7 +60,6 @@ export function scanCollection(collection: Collection): CollectionScan {
     linked: new Set(),
   };
   scanFolder(walk, "");
-  scan.files.sort((a, b) => (a.path < b.path ? -1 : 1));
   return scan;
 }
 
