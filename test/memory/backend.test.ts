@@ -11,7 +11,10 @@ test("preparations of syncs that are asked for at once don't get into each other
   mkdirSync(join(folder, "ws"), { recursive: true });
   mkdirSync(sessions, { recursive: true });
   const turn = JSON.stringify({ type: "message", message: { role: "user", content: "hello there" } });
-  for (let n = 0; n < 20; n++) writeFileSync(join(sessions, `s${n}.jsonl`), `${turn}\n`);
+  const write = (turns: number): void => {
+    for (let n = 0; n < 20; n++) writeFileSync(join(sessions, `s${n}.jsonl`), `${turn}\n`.repeat(turns));
+  };
+  write(1);
   const agent = await resolveAgentHome({
     workspace: join(folder, "ws"),
     stateDir: join(folder, "state"),
@@ -20,8 +23,10 @@ test("preparations of syncs that are asked for at once don't get into each other
     cwd: folder,
     withKeys: false,
   });
-  const { backend, prepareSync } = await servedAgent(agent, folder);
+  const { backend, prepareSync = () => Promise.resolve() } = await servedAgent(agent, folder);
   expect(backend).toBe("qmd");
-  await Promise.all(Array.from({ length: 8 }, () => prepareSync?.()));
+  await prepareSync();
+  write(2);
+  await Promise.all(Array.from({ length: 8 }, prepareSync));
   expect(readdirSync(join(folder, "state/agents/main/qmd/sessions"))).toHaveLength(20);
 });
