@@ -4,8 +4,8 @@ import type { Collection, Home } from "../home/types.ts";
 import { isDamage, reportDamage } from "../store/damage.ts";
 import { documentCounts, documentsOf } from "../store/documents.ts";
 import { withWriterLock } from "../store/lock.ts";
-import { checkpoint, mergeTokens } from "../store/maintenance.ts";
-import { openIndex } from "../store/open.ts";
+import { checkpoint, forgetGoneDocuments, mergeTokens, removeOrphanedContents } from "../store/maintenance.ts";
+import { inTransaction, openIndex } from "../store/open.ts";
 import { passageTotal } from "../store/passages.ts";
 import type { Index } from "../store/types.ts";
 import { untilJobsDone } from "./await-jobs.ts";
@@ -21,6 +21,8 @@ export type SyncOptions = {
   collections?: readonly string[];
   /** Whether passages without a vector are embedded; on unless false. */
   embed?: boolean;
+  /** Texts that no document has any more stay, for a caller that removes and counts them. */
+  keepsTexts?: boolean;
   onProgress?: (progress: SyncProgress) => void;
   signal?: AbortSignal;
   /** In place of the one that the home's settings lead to; it stays open. */
@@ -98,6 +100,8 @@ export async function syncOpenIndex(index: Index, home: Home, options: SyncOptio
   // A qmd home keeps the documents of a removed collection until `cleanup`.
   if (home.kind === "agent" && options.collections === undefined)
     removed = await removeOtherCollections(index, home, signal);
+  const outdated = removed + collections.reduce((sum, report) => sum + report.changed + report.removed, 0);
+  if (outdated > 0 && options.keepsTexts !== true) forgetOutdated(index, home);
   const embedding = options.embed === false ? NOT_EMBEDDED : await embedded(run, options);
   warnings.push(...embedding.warnings);
 
@@ -172,6 +176,14 @@ async function tidy(index: Index, signal: AbortSignal, syncMs: number): Promise<
 function rootWarning({ collection, rootProblem, unreadable }: CollectionScan): string {
   const kept = unreadable.length > 0 ? " What the index holds of it stays." : "";
   return `The folder ${collection.root} of "${collection.name}" was not read: ${rootProblem}.${kept}`;
+}
+
+/** Old versions of notes would pile up otherwise, and texts of deleted notes stay readable in the file. */
+function forgetOutdated(index: Index, { kind }: Home): void {
+  inTransaction(index, () => {
+    if (kind === "agent") forgetGoneDocuments(index);
+    removeOrphanedContents(index);
+  });
 }
 
 /** Removes the documents of collections that an agent's configuration no longer names. */

@@ -140,6 +140,27 @@ describe("what a sync notices", () => {
   });
 });
 
+test.each(["agent", "qmd"] as const)("texts of former versions leave the index of an %s home", async (kind) => {
+  const root = tempFolder();
+  writeNotes(root, { "a.md": "# First version\n", "b.md": "# Secret\n" });
+  const home = kind === "agent" ? homeOf(root) : qmdHomeOf(root);
+  await syncIndex(home);
+  for (const version of ["second", "third"]) {
+    writeNotes(root, { "a.md": `# The ${version} version\n` });
+    await syncIndex(home);
+  }
+  rmSync(join(root, "b.md"));
+  await syncIndex(home);
+  const db = new Database(home.indexPath, { readonly: true });
+  const texts = db.query("SELECT doc FROM content ORDER BY doc").values().flat();
+  // A qmd home keeps what is gone until its `cleanup`.
+  expect(texts).toEqual(kind === "agent" ? ["# The third version\n"] : ["# Secret\n", "# The third version\n"]);
+  expect(db.query("SELECT active FROM documents ORDER BY path").values().flat()).toEqual(
+    kind === "agent" ? [1] : [1, 0],
+  );
+  db.close();
+});
+
 describe("what a sync survives", () => {
   test("a root that vanished keeps its documents, and the report says so", async () => {
     const root = tempFolder();
