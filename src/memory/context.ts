@@ -1,4 +1,4 @@
-import { lstat, readFile } from "node:fs/promises";
+import { lstat, readFile, realpath } from "node:fs/promises";
 import { join } from "node:path";
 import type { AgentHome } from "../home/agent-home.ts";
 import { decodeNote } from "../notes/decode.ts";
@@ -51,8 +51,8 @@ export async function sessionContext(options: {
 async function readContextFile(workspace: string, path: string): Promise<ContextFile | null> {
   const full = join(workspace, path);
   try {
-    // A link could lead anywhere: only regular files are the agent's own memory.
-    if (!(await lstat(full)).isFile()) return null;
+    // A link, of the file or of its folder, could lead anywhere: only regular files are the agent's own memory.
+    if (!(await lstat(full)).isFile() || (await realpath(full)) !== join(await realpath(workspace), path)) return null;
     const text = decodeNote(await readFile(full)).text;
     if (text === null) return null;
     return { path, text: cutAtGrapheme(text, MAX_CONTEXT_CHARS), truncated: text.length > MAX_CONTEXT_CHARS };

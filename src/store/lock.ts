@@ -92,7 +92,8 @@ function clearStale(path: string): void {
     if ((error as { code?: string }).code !== "EEXIST") throw error;
     // Clearing takes no time: a folder that has stood for long was left by a process that died in between.
     const made = statSync(claim, { throwIfNoEntry: false })?.mtimeMs ?? Date.now();
-    if (Date.now() - made > ABANDONED_MS) rmSync(claim, { recursive: true, force: true });
+    // A clock that was set back meanwhile makes it look younger than nothing.
+    if (Math.abs(Date.now() - made) > ABANDONED_MS) rmSync(claim, { recursive: true, force: true });
     return;
   }
   try {

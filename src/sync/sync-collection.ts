@@ -63,6 +63,7 @@ export async function syncCollection(scan: CollectionScan, run: CollectionRun): 
         knownHash: document === undefined || recut || document.size < 0 ? null : document.hash,
       });
   }
+  toRead.sort((a, b) => (a.file.path < b.file.path ? -1 : 1));
   report.files = report.unchanged;
   let done = report.unchanged;
   let next = 0;

@@ -7,8 +7,19 @@ import { collectionOf, tempFolder, writeNotes } from "./helpers.ts";
 const isRoot = process.getuid?.() === 0;
 
 function pathsOf(root: string, overrides = {}): string[] {
-  return scanCollection(collectionOf(root, overrides)).files.map(({ path }) => path);
+  return scanCollection(collectionOf(root, overrides))
+    .files.map(({ path }) => path)
+    .toSorted();
 }
+
+test.skipIf(process.platform !== "linux")("a name that is no UTF-8 is skipped and named as that", () => {
+  const root = tempFolder();
+  writeNotes(root, { "a.md": "" });
+  writeFileSync(Buffer.concat([Buffer.from(`${root}/bad`), Buffer.from([0xff]), Buffer.from(".md")]), "x");
+  const { files, skipped } = scanCollection(collectionOf(root));
+  expect(files.map(({ path }) => path)).toEqual(["a.md"]);
+  expect(skipped.map(({ reason }) => reason)).toEqual(["its name is not UTF-8"]);
+});
 
 describe("which files belong", () => {
   test("patterns, ignore list and the folders of tools", () => {
@@ -84,7 +95,7 @@ describe("links", () => {
   test("are followed inside the root, end in loops, and never lead out", () => {
     const root = linkedRoot();
     const scan = scanCollection(collectionOf(root, { followLinks: true }));
-    expect(scan.files.map(({ path }) => path)).toEqual(["a.md", "again/b.md", "link.md", "sub/b.md"]);
+    expect(scan.files.map(({ path }) => path).toSorted()).toEqual(["a.md", "again/b.md", "link.md", "sub/b.md"]);
     const reasons = new Map(scan.skipped.map(({ path, reason }) => [path.slice(root.length + 1), reason]));
     expect(reasons.get("leak.md")).toBe("it leads outside the collection");
     expect(reasons.get("out")).toBe("it leads outside the collection");
@@ -122,7 +133,7 @@ test.skipIf(isRoot)("an unreadable folder is named, and the rest is scanned", ()
   chmodSync(join(root, "locked"), 0o000);
   const scan = scanCollection(collectionOf(root));
   chmodSync(join(root, "locked"), 0o755);
-  expect(scan.files.map(({ path }) => path)).toEqual(["a.md"]);
+  expect(scan.files.map(({ path }) => path).toSorted()).toEqual(["a.md"]);
   expect(scan.skipped).toEqual([{ path: join(root, "locked"), reason: "permission denied (EACCES)" }]);
   expect(scan.unreadable).toEqual(["locked"]);
 });

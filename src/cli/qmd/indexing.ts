@@ -61,6 +61,7 @@ export async function indexCollection(index: Index, qmd: QmdHome, name: string):
   const { collections, skipped, warnings } = await syncOpenIndex(index, qmd.home, {
     collections: [name],
     embed: false,
+    keepsTexts: true,
     onProgress: showIndexing,
   }).finally(() => showProgress(""));
   const report = collections[0] ?? { name, files: 0, added: 0, changed: 0, unchanged: 0, removed: 0 };
