@@ -1,11 +1,13 @@
 #!/usr/bin/env bun
-// A real sentence embedder behind OpenAI's interface, for measuring hybrid search: bun scripts/use-server.ts [--port N]
-// Prints its base URL as the first line on stdout and serves until it is ended.
+// A real sentence embedder behind OpenAI's interface, for measuring hybrid search: bun scripts/use-server.ts [--port N] [--end-with-input]
+// Prints its base URL as the first line on stdout and serves until it is ended, or until its input is.
 import { parseArgs } from "node:util";
 import { openSentenceModel } from "./use/model.ts";
 import { openVectorFile } from "./use/vector-file.ts";
 
-const { values } = parseArgs({ options: { port: { type: "string", default: "0" } } });
+const { values } = parseArgs({
+  options: { port: { type: "string", default: "0" }, "end-with-input": { type: "boolean", default: false } },
+});
 const model = await openSentenceModel();
 const vectors = openVectorFile(model.folder, model.length);
 let turn = Promise.resolve();
@@ -41,3 +43,4 @@ async function answer(request: Request): Promise<Response> {
 
 const server = Bun.serve({ hostname: "127.0.0.1", port: Number(values.port), idleTimeout: 0, fetch: answer });
 console.log(`http://127.0.0.1:${server.port}/v1`);
+if (values["end-with-input"]) process.stdin.on("end", () => process.exit(0)).resume();

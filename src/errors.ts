@@ -45,6 +45,12 @@ const REFUSALS: [
     "Check who owns it and its permissions, and those of its folder.",
   ],
   [
+    /^ENOENT/,
+    "NOT_FOUND",
+    (path) => `There is no such file or folder${path}.`,
+    "Check the path, and that its folder exists.",
+  ],
+  [
     /^(EROFS|SQLITE_READONLY)/,
     "READ_ONLY",
     (path) => `Writing is not allowed there${path}.`,
@@ -54,6 +60,12 @@ const REFUSALS: [
     /^(ENOTDIR|EEXIST)/,
     "NO_FOLDER",
     (path) => `A file stands where a folder is needed${path}.`,
+    "Move it away, or choose another place.",
+  ],
+  [
+    /^EISDIR/,
+    "NO_FILE",
+    (path) => `A folder stands where a file is needed${path}.`,
     "Move it away, or choose another place.",
   ],
   [

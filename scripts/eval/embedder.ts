@@ -8,7 +8,9 @@ export type Embedder = { config: JsonObject; end(): Promise<void> };
 export async function startEmbedder(url: string | undefined): Promise<Embedder> {
   if (url !== undefined) return { config: configOf(url), end: async () => {} };
   const script = resolve(import.meta.dir, "../use-server.ts");
-  const child = Bun.spawn([process.execPath, script], { stdout: "pipe", stderr: "inherit", stdin: "ignore" });
+  // However this process ends, its end of the pipe is closed, and the server goes too.
+  const command = [process.execPath, script, "--end-with-input"];
+  const child = Bun.spawn(command, { stdout: "pipe", stderr: "inherit", stdin: "pipe" });
   const decoder = new TextDecoder();
   let printed = "";
   for await (const chunk of child.stdout) {

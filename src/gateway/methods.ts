@@ -191,7 +191,7 @@ export const METHODS: Readonly<Record<string, Method>> = {
     async ({ agentId, ...request }, session) => {
       const engine = await session.engine(agentId);
       const { recordFlush } = await import("../memory/flush-check.ts");
-      recordFlush(engine.agent, request);
+      await recordFlush(engine.agent, request);
       return {};
     },
   ),

@@ -7,6 +7,7 @@ import { agentEmbedding } from "./agent-embedding.ts";
 import { agentIndexPath, besideForeignIndex } from "./agent-index.ts";
 import { agentSearchProfile, memorySettings } from "./agent-settings.ts";
 import { agentEntries, configuredAgentIds, defaultAgentId, hasAgentRoster, normalizedAgentId } from "./agents.ts";
+import { requireShape } from "./config-shape.ts";
 import { textAt, type JsonObject } from "./json.ts";
 import { keyReader, type KeyReader } from "./key-reader.ts";
 import { loadConfig, type LoadedConfig } from "./openclaw-config.ts";
@@ -45,6 +46,7 @@ export type AgentHome = {
  */
 export async function resolveAgentHome(request: AgentHomeRequest): Promise<AgentHome> {
   const loaded = await loadConfig(request);
+  requireShape(loaded.data);
   const agentId = knownAgentId(request.agentId, loaded.data);
   const resolved = resolveKeys(loaded.data, agentId);
   const keys = keyReader(resolved);

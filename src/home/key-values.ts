@@ -2,6 +2,9 @@ import { MemqError } from "../errors.ts";
 import { isObject, type JsonValue } from "./json.ts";
 import type { KeySpec, KeyType } from "./keys.ts";
 
+/** The longest time that a timer can be set to; told a longer one, it fires at once and so again and again. */
+const MAX_TIMER_MS = 2_147_483_647;
+
 /** A value fit for use, and what had to be said about it. */
 export type CheckedValue = { value: JsonValue | undefined; issue?: string };
 
@@ -74,11 +77,18 @@ function isTexts(value: JsonValue): value is string[] {
 function clamped(value: JsonValue, spec: KeySpec, path: string): CheckedValue | null {
   if (typeof value !== "number" || Number.isNaN(value)) return null;
   const whole = spec.type === "integer" && Number.isFinite(value) ? Math.floor(value) : value;
-  const bounded = Math.min(Math.max(whole, spec.min ?? -Infinity), spec.max ?? Infinity);
+  const bounded = Math.min(Math.max(whole, spec.min ?? -Infinity), spec.max ?? longestTime(spec.path));
   const result = Number.isFinite(bounded) ? bounded : spec.default;
   if (result === value) return { value };
   const used = typeof result === "number" ? `${result} is used` : "it counts as unset";
   return { value: result, issue: `${path} is ${value}, which is out of range: ${used}.` };
+}
+
+/** By the unit in a key's name; without one, no limit. */
+function longestTime(path: string): number {
+  if (path.endsWith("Ms")) return MAX_TIMER_MS;
+  if (path.endsWith("Seconds")) return Math.floor(MAX_TIMER_MS / 1000);
+  return path.endsWith("Minutes") ? Math.floor(MAX_TIMER_MS / 60_000) : Infinity;
 }
 
 function choice(value: JsonValue, spec: KeySpec, path: string): CheckedValue | null {
@@ -127,12 +137,13 @@ function pathEntry(entry: JsonValue, path: string): JsonValue[] {
 
 const DURATION_UNITS: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** Milliseconds of `5m`, `90s`, `1.5h`, `250ms`; a bare number counts minutes. Null when it is none of these. */
+/** Milliseconds of `5m`, `90s`, `1.5h`, `250ms`, at most as long as a timer can run; a bare number counts minutes. Null when it is none. */
 export function durationMs(value: JsonValue | undefined): number | null {
   if (typeof value !== "string" && typeof value !== "number") return null;
   const match = /^\s*(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)?\s*$/i.exec(String(value));
   if (match === null) return null;
-  return Math.round(Number(match[1]) * (DURATION_UNITS[match[2]?.toLowerCase() ?? "m"] ?? 60_000));
+  const ms = Math.round(Number(match[1]) * (DURATION_UNITS[match[2]?.toLowerCase() ?? "m"] ?? 60_000));
+  return Math.min(ms, MAX_TIMER_MS);
 }
 
 const BYTE_UNITS: Record<string, number> = { b: 1, kb: 1024, mb: 1024 ** 2, gb: 1024 ** 3 };

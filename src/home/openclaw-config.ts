@@ -40,7 +40,12 @@ export async function loadConfig(request: ConfigRequest): Promise<LoadedConfig> 
   const issues: string[] = [];
   const raw = await readConfig(file, issues);
   const data = merged(raw ?? {}, request.config ?? {}, "replace") as JsonObject;
-  const env = joinedEnv(request.env, readDotEnv(request.cwd), readDotEnv(stateDir), envBlock(data["env"]));
+  const env = joinedEnv(
+    request.env,
+    readDotEnv(request.cwd, issues),
+    readDotEnv(stateDir, issues),
+    envBlock(data["env"]),
+  );
   const missing: MissingVariable[] = [];
   const filled = withVariables(data, env, missing) as JsonObject;
   const loaded = { path: raw === null ? null : file.path, stateDir, data: filled, env, missing, issues };
@@ -96,10 +101,14 @@ function readText(path: string): string | null {
   }
 }
 
-function readDotEnv(folder: string): Record<string, string> {
+function readDotEnv(folder: string, issues: string[]): Record<string, string> {
+  const path = join(folder, ".env");
   try {
-    return parseDotEnv(readFileSync(join(folder, ".env"), "utf8"));
-  } catch {
+    return parseDotEnv(readFileSync(path, "utf8"));
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== "ENOENT" && code !== "ENOTDIR" && code !== "EISDIR")
+      issues.push(`${path} was not read: ${messageOf(error)}.`);
     return {};
   }
 }
@@ -124,11 +133,18 @@ async function parsedWithPlace(text: string, path: string): Promise<JsonValue> {
     const reason = messageOf(error)
       .replace(/^JSON5: /, "")
       .replace(/ at \d+:\d+$/, "");
-    const place = lineNumber === undefined ? "" : ` at line ${lineNumber}, column ${columnNumber}`;
+    const place = lineNumber === undefined ? "" : ` at ${placeOf(text, lineNumber, columnNumber ?? 0)}`;
     throw new MemqError("CONFIG_SYNTAX", `The configuration file ${path} is not valid JSON5${place}: ${reason}.`, {
       hint: "Correct that place and try again.",
     });
   }
+}
+
+/** A line end that stands where none may is, for the parser, before the first column of the next line. */
+function placeOf(text: string, line: number, column: number): string {
+  if (column > 0 || line < 2) return `line ${line}, column ${column}`;
+  const ended = text.split(/\r\n|[\n\r\u2028\u2029]/)[line - 2] ?? "";
+  return `line ${line - 1}, column ${ended.length + 1}`;
 }
 
 /** Resolves `$include` everywhere in `value`, which stands in the last file of `chain`. */

@@ -1,5 +1,5 @@
 import { constants } from "node:fs";
-import { type FileHandle, lstat, mkdir, open, readFile, realpath } from "node:fs/promises";
+import { type FileHandle, lstat, mkdir, open, readFile, realpath, stat } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
 import { asMemqError, MemqError } from "../errors.ts";
 import type { AgentHome } from "../home/agent-home.ts";
@@ -73,6 +73,7 @@ async function appendLines(
   heading: string,
 ): Promise<{ startLine: number; endLine: number }> {
   const full = join(workspace, path);
+  await requireWorkspace(workspace);
   await mkdir(dirname(full), { recursive: true });
   await refuseLinks(workspace, full, path);
   // O_NOFOLLOW: a link put there in the meantime is an error, not a way out of the workspace.
@@ -92,6 +93,15 @@ async function appendLines(
   }
   const startLine = countLines((before ?? "") + lead) + 1;
   return { startLine, endLine: startLine + countLines(text) - 1 };
+}
+
+/** A workspace that is gone (a disk not mounted, a folder moved) must not come to life again as an empty one. */
+async function requireWorkspace(workspace: string): Promise<void> {
+  const found = await stat(workspace).catch(() => null);
+  if (found?.isDirectory()) return;
+  throw new MemqError("WORKSPACE_MISSING", `The workspace ${workspace} does not exist any more.`, {
+    hint: "Bring it back, or name another folder.",
+  });
 }
 
 /** Writes all of it or nothing: what found room on a full disk is taken away again, unless somebody wrote behind it. */

@@ -37,14 +37,20 @@ export async function servedAgent(agent: AgentHome, cwd: string): Promise<Served
       ...agent,
       home: withSearchMode(qmd.home, agent.memory),
       backend: "qmd",
-      async prepareSync() {
+      prepareSync: oneAfterAnother(async () => {
         await writeAgentQmdConfig(qmd);
         await exportTranscripts(agent.memory);
-      },
+      }),
     };
   } catch (error) {
     return { ...agent, backend: "builtin", fallback: { from: "qmd", reason: messageOf(error) } };
   }
+}
+
+/** `work` as a function whose calls wait for each other, whatever became of the one before. */
+function oneAfterAnother(work: () => Promise<void>): () => Promise<void> {
+  let last = Promise.resolve();
+  return () => (last = last.then(work, work));
 }
 
 /** `search` asks keywords alone and embeds nothing, `vsearch` vectors alone, `query` both. */

@@ -1,4 +1,4 @@
-import { lstat, readFile } from "node:fs/promises";
+import { lstat, readFile, realpath } from "node:fs/promises";
 import { join } from "node:path";
 import type { AgentHome } from "../home/agent-home.ts";
 import { decodeNote } from "../notes/decode.ts";
@@ -17,7 +17,15 @@ export async function contextForSession(
   request: { sessionKey?: string | undefined; chatType?: string | undefined },
 ): Promise<{ files: ContextFile[] }> {
   const { workspace = "" } = home;
-  return { files: await sessionContext({ workspace, timeZone: memory.timeZone, now: Date.now(), ...request }) };
+  return {
+    files: await sessionContext({
+      workspace,
+      agentId: memory.agentId,
+      timeZone: memory.timeZone,
+      now: Date.now(),
+      ...request,
+    }),
+  };
 }
 
 /**
@@ -26,6 +34,7 @@ export async function contextForSession(
  */
 export async function sessionContext(options: {
   workspace: string;
+  agentId?: string;
   timeZone?: string;
   now: number;
   sessionKey?: string | undefined;
@@ -33,7 +42,8 @@ export async function sessionContext(options: {
 }): Promise<ContextFile[]> {
   const today = dateInZone(options.now, options.timeZone);
   const paths = [`memory/${today}.md`, `memory/${dayBefore(today)}.md`];
-  if (isMainPrivate(sessionFacts(options.sessionKey, options.chatType))) paths.unshift("MEMORY.md", "USER.md");
+  const facts = sessionFacts(options.sessionKey, options.chatType);
+  if (isMainPrivate(facts, options.agentId ?? "main")) paths.unshift("MEMORY.md", "USER.md");
   const files = await Promise.all(paths.map((path) => readContextFile(options.workspace, path)));
   return files.filter((file) => file !== null);
 }
@@ -41,8 +51,8 @@ export async function sessionContext(options: {
 async function readContextFile(workspace: string, path: string): Promise<ContextFile | null> {
   const full = join(workspace, path);
   try {
-    // A link could lead anywhere: only regular files are the agent's own memory.
-    if (!(await lstat(full)).isFile()) return null;
+    // A link, of the file or of its folder, could lead anywhere: only regular files are the agent's own memory.
+    if (!(await lstat(full)).isFile() || (await realpath(full)) !== join(await realpath(workspace), path)) return null;
     const text = decodeNote(await readFile(full)).text;
     if (text === null) return null;
     return { path, text: cutAtGrapheme(text, MAX_CONTEXT_CHARS), truncated: text.length > MAX_CONTEXT_CHARS };

@@ -84,6 +84,9 @@ export async function openMemoryEngine(agent: ServedAgent, options: EngineOption
       : null;
   const isEmpty = (): boolean => !reader.now(hasDocuments);
 
+  /** Whether there is no index file: never made, or taken away since. */
+  const isMissing = (): boolean => reader.now(({ state }) => state === "missing");
+
   async function index(wanted: IndexOptions): Promise<SyncReport> {
     try {
       await agent.prepareSync?.();
@@ -127,9 +130,9 @@ export async function openMemoryEngine(agent: ServedAgent, options: EngineOption
   async function waitForFirstSync(deadline: number): Promise<SearchContext["degraded"]> {
     if (freshness === null) return [];
     const isFirst = syncs.endedAt === 0 && (timing.waitForBoot || isEmpty());
-    if (isFirst) {
-      written ??= syncInBackground();
-      if (!(await inTime(written, deadline))) return [{ what: "index", why: "The first sync is not done yet." }];
+    if (isFirst || isMissing()) {
+      const syncing = isFirst ? (written ??= syncInBackground()) : syncInBackground();
+      if (!(await inTime(syncing, deadline))) return [{ what: "index", why: "The first sync is not done yet." }];
     }
     return syncs.error !== null && isEmpty()
       ? [{ what: "index", why: `Nothing could be indexed: ${syncs.error}` }]

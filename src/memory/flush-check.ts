@@ -1,3 +1,4 @@
+import { asMemqError } from "../errors.ts";
 import type { AgentHome } from "../home/agent-home.ts";
 import { readFlush, writeFlush } from "../store/meta.ts";
 import { openIndex } from "../store/open.ts";
@@ -28,12 +29,36 @@ export function checkFlush(agent: AgentHome, index: Index, request: FlushRequest
   );
 }
 
-/** Remembers that the flush of a compaction cycle has run. */
-export function recordFlush(agent: AgentHome, request: { sessionKey: string; compactionCount: number }): void {
-  // A single short statement: SQLite's own lock suffices, and a sync that holds the writer's lock for minutes is not waited for.
-  const index = openIndex(agent.home.indexPath, { mode: "write" });
+/** Between two tries to write while somebody else does, and how long in all. */
+const PAUSE_MS = 20;
+const PATIENCE_MS = 60_000;
+
+/**
+ * Remembers that the flush of a compaction cycle has run. A single short statement: SQLite's own lock suffices, and a sync that holds
+ * the writer's lock for minutes is not waited for, only its transactions. Meanwhile the process answers others.
+ */
+export async function recordFlush(
+  agent: AgentHome,
+  request: { sessionKey: string; compactionCount: number },
+): Promise<void> {
+  const end = Date.now() + PATIENCE_MS;
+  for (;;) {
+    try {
+      return writeOnce(agent.home.indexPath, request);
+    } catch (error) {
+      if (asMemqError(error).code !== "INDEX_BUSY" || Date.now() > end) throw error;
+      await Bun.sleep(PAUSE_MS);
+    }
+  }
+}
+
+function writeOnce(
+  path: string,
+  { sessionKey, compactionCount }: { sessionKey: string; compactionCount: number },
+): void {
+  const index = openIndex(path, { mode: "write", patienceMs: 0 });
   try {
-    writeFlush(index, request.sessionKey.toLowerCase(), request.compactionCount, Date.now());
+    writeFlush(index, sessionKey.toLowerCase(), compactionCount, Date.now());
   } finally {
     index.close();
   }

@@ -73,6 +73,8 @@ export function providerOpener({ home, env }: AgentHome): ProviderOpener {
       const standIn = await other("fallback", serving, ({ openFallback }) => openFallback(embedding, options, reason));
       if (standIn !== null) return standIn;
     }
+    // A provider that was named and can't be set up stays visible, whatever could stand in for it.
+    if (first.provider === undefined && first.explicit) return first;
     const before = settingsBefore(embedding, first.provider?.id ?? embedding.provider, serving);
     if (before === null) return first;
     const former = await other(JSON.stringify(serving), serving, ({ openProvider }) => openProvider(before, options));

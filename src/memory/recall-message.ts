@@ -31,7 +31,8 @@ const SEARCH_MS = 1_000;
 export async function recallForMessage(agent: AgentHome, index: Index, request: RecallRequest): Promise<RecallAnswer> {
   const { memory } = agent;
   if (!memory.enabled) throw new MemqError("MEMORY_DISABLED", memory.disabledReason ?? "Memory search is off.");
-  if (!isMainPrivate(sessionFacts(request.sessionKey, request.chatType))) return { entries: [], context: "" };
+  const facts = sessionFacts(request.sessionKey, request.chatType);
+  if (!isMainPrivate(facts, memory.agentId)) return { entries: [], context: "" };
   const trusted = trustedEntries(agent, index);
   if (trusted.length === 0) return { entries: [], context: "" };
   const entries = recallEntries(trusted, request.message, {

@@ -24,14 +24,23 @@ export function sessionFacts(sessionKey?: string, chatType?: string): SessionFac
   const parts = key.split(":");
   const second = parts[1];
   const channel = second !== undefined && CHAT_WORDS.has(second) ? (parts[0] ?? null) : null;
-  const given = chatType?.trim().toLowerCase();
   const derived = parts.includes("channel") ? "channel" : parts.includes("group") ? "group" : "direct";
-  const type =
-    given === "group" || given === "channel" ? given : given === "direct" || given === "dm" ? "direct" : derived;
+  const type = givenChatType(chatType) ?? derived;
   return { rawKey, key, agentId: agent?.[1] ?? null, channel, chatType: type, main: key === "" || key === "main" };
 }
 
-/** Whether long-term memory may be shown: only in the main private session, never in a group, a channel or somebody else's chat. */
-export function isMainPrivate(facts: SessionFacts): boolean {
-  return facts.main && facts.chatType === "direct";
+/** A kind of chat that we don't know (`supergroup`, `thread`, …) counts as a group: others may be listening. */
+function givenChatType(chatType: string | undefined): SessionFacts["chatType"] | null {
+  const given = chatType?.trim().toLowerCase() ?? "";
+  if (given === "") return null;
+  if (given === "direct" || given === "dm" || given === "private") return "direct";
+  return given === "channel" ? "channel" : "group";
+}
+
+/**
+ * Whether an agent's long-term memory may be shown: only in its own main private session, never in a group, a channel, somebody
+ * else's chat or a session of another agent.
+ */
+export function isMainPrivate(facts: SessionFacts, agentId: string): boolean {
+  return facts.main && facts.chatType === "direct" && (facts.agentId === null || facts.agentId === agentId);
 }

@@ -1,4 +1,4 @@
-import { messageOf } from "../errors.ts";
+import { keyOriginOf, probedProvider, type ProviderProbe } from "../embed/probe.ts";
 import type { OpenedProvider } from "../embed/registry.ts";
 import type { EmbeddingProvider } from "../embed/types.ts";
 import type { JsonValue } from "../home/json.ts";
@@ -54,7 +54,7 @@ export type MemoryStatus = {
   };
   storage: { databaseBytes: number; walBytes: number };
   /** With `deep`: one question embedded as a search would, and how many texts of 100 words the provider embeds a second. */
-  embeddingProbe?: { ok: boolean; ms?: number; dims?: number; textsPerSecond?: number; error?: string };
+  embeddingProbe?: ProviderProbe;
   scan?: ScanStatus;
   lastSyncError?: string;
   /** With `deep`: what every key of the configuration resolved to, and where that came from. */
@@ -78,11 +78,6 @@ export type StatusContext = {
   deep: boolean;
 };
 
-const PROBE_MS = 10_000;
-const PROBE_TEXTS = 8;
-const PROBE_SENTENCE =
-  "The team met on Tuesday to go through the plan for the spring release and agreed to move two items to the next one. ";
-
 /** The status of an agent's memory. Without `deep` it costs a few counts; nothing is read from the folders. */
 export async function memoryStatus(context: StatusContext): Promise<MemoryStatus> {
   const { agent, index, opened, syncs } = context;
@@ -91,7 +86,7 @@ export async function memoryStatus(context: StatusContext): Promise<MemoryStatus
   const fallback = agent.fallback ?? opened.fallback;
   const counts = sourceCounts(index, home.collections);
   const scan = context.deep ? scanStatus(index, home) : undefined;
-  const probe = context.deep && provider !== undefined ? await embeddingProbe(provider) : undefined;
+  const probe = context.deep && provider !== undefined ? await probedProvider(provider) : undefined;
   const dims = vectorDimensions(index);
   const identity = servingIdentity(index);
   const { file, wal } = indexSizes(home.indexPath);
@@ -164,27 +159,8 @@ function providerOrigin({ config, home, memory }: ServedAgent, provider: Embeddi
   const why = embedding.explicit
     ? `named by ${named ?? "the configuration"}`
     : "chosen automatically: a local model file, else the first of openai, gemini, voyage and mistral that has a key";
-  const key = embedding.keyOrigin ?? embedding.credentials[provider?.id ?? embedding.provider]?.keyOrigin;
+  const key = keyOriginOf(embedding, provider?.id ?? embedding.provider);
   return key === undefined ? `${why}; no key` : `${why}; key from ${key}`;
-}
-
-/** Asks the provider for one vector, as a search would, and then for those of a few texts. */
-async function embeddingProbe(provider: EmbeddingProvider): Promise<MemoryStatus["embeddingProbe"]> {
-  const startedAt = performance.now();
-  try {
-    const vector = await provider.embedQuery("ping", AbortSignal.timeout(PROBE_MS));
-    const ms = Math.round(performance.now() - startedAt);
-    return { ok: true, ms, dims: vector.length, textsPerSecond: await textsPerSecond(provider) };
-  } catch (error) {
-    return { ok: false, error: messageOf(error) };
-  }
-}
-
-async function textsPerSecond(provider: EmbeddingProvider): Promise<number> {
-  const inputs = Array.from({ length: PROBE_TEXTS }, (_, i) => ({ text: `Note ${i}. ${PROBE_SENTENCE.repeat(4)}` }));
-  const startedAt = performance.now();
-  await provider.embedDocuments(inputs, AbortSignal.timeout(PROBE_MS));
-  return Math.round((PROBE_TEXTS / (performance.now() - startedAt)) * 10_000) / 10;
 }
 
 function sourceCounts(index: Index, collections: readonly Collection[]): MemoryStatus["sourceCounts"] {

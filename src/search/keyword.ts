@@ -1,5 +1,5 @@
-import { corpusStats, documentFrequencies, keywordCandidates, tokensOf } from "../store/keyword.ts";
-import type { Index, KeywordCandidate, Scope } from "../store/types.ts";
+import { bodyLengths, corpusStats, documentFrequencies, keywordCandidates, tokensOf } from "../store/keyword.ts";
+import type { Index, KeywordCandidate, KeywordMatch, Scope } from "../store/types.ts";
 import { enough, type LegScope } from "./leg.ts";
 import type { ParsedQuery, QueryTerm } from "./query.ts";
 
@@ -28,6 +28,11 @@ const RARE_SHARE = 1 / 500;
 const LOOKUP_SHARE = 0.5;
 /** So many of FTS5's best are scored closely; what ranks below them hardly ever rises to the first ten. */
 const SCORED = 100;
+/** A term in more than this share of the passages is common: finding by it means reading much of the index for little. */
+const COMMON_SHARE = 1 / 8;
+/** A query of more terms is searched by the rarest of them. */
+const MAX_TERMS = 256;
+const MAX_PHRASES = 32;
 /** Two notes must score as sensibly as many: below this, rarity says nothing. */
 const MIN_PASSAGES = 24;
 
@@ -36,19 +41,22 @@ const MIN_PASSAGES = 24;
  * pre-ranks them, the best are scored by BM25 with Lucene's inverse document frequency `ln(1 + (N − n + 0.5) / (n + 0.5))`, which
  * is never zero, and by closeness. The rest keeps FTS5's BM25, below them.
  */
-export function keywordLeg(index: Index, parsed: ParsedQuery, scope: LegScope): KeywordHit[] {
+export function keywordLeg(index: Index, query: ParsedQuery, scope: LegScope): KeywordHit[] {
+  const parsed = withFewTerms(index, query);
   if (parsed.match === null) return [];
-  const { match } = parsed;
-  const candidates = enough(scope, (limit) => keywordCandidates(index, match, { ...scope, limit }));
+  const rarity = rarityOf(index, parsed);
+  const candidates = candidatesOf(index, parsed, parsed.match, rarity, scope);
   const closely = [...candidates.slice(0, SCORED), ...holdingPhrases(index, parsed, scope)];
-  const score = scorer(index, parsed);
-  const tokens = tokensOf(index, [...new Set(closely.map((candidate) => candidate.passageId))]);
+  const score = scorer(parsed, rarity);
+  const ids = [...new Set(closely.map((candidate) => candidate.passageId))];
+  const tokens = tokensOf(index, ids);
+  const lengths = bodyLengths(index, ids);
   const hits = new Map<number, KeywordHit>();
   let least = Infinity;
   for (const { passageId, documentId } of closely) {
     const found = tokens.get(passageId);
     if (found === undefined || hits.has(passageId)) continue;
-    const hit = Object.assign(score(found.body, found.name), { passageId, documentId });
+    const hit = Object.assign(score(found.body, found.name, lengths.get(passageId) ?? 0), { passageId, documentId });
     hits.set(passageId, hit);
     least = Math.min(least, hit.bm25);
   }
@@ -59,6 +67,40 @@ export function keywordLeg(index: Index, parsed: ParsedQuery, scope: LegScope): 
   return [...hits.values()].sort((a, b) => b.bm25 - a.bm25 || a.passageId - b.passageId);
 }
 
+/** How many passages hold each term of a query, and how many there are. */
+type Rarity = { frequencies: Map<string, number>; passages: number; meanBody: number };
+
+function rarityOf(index: Index, parsed: ParsedQuery): Rarity {
+  const terms = parsed.terms.map((term) => term.term);
+  return { frequencies: documentFrequencies(index, terms), ...corpusStats(index) };
+}
+
+/**
+ * What FTS5 finds, its best first. Where the rarer terms fill the pool, common ones only add to the score of what was found: what
+ * holds common terms alone would rank below, and a list of half the index is what takes long. A common part of an identifier
+ * that the index knows as a whole never finds: every note may hold the `note` of `NOTE-4711`.
+ */
+function candidatesOf(
+  index: Index,
+  parsed: ParsedQuery,
+  match: KeywordMatch,
+  { frequencies, passages }: Rarity,
+  scope: LegScope,
+): KeywordCandidate[] {
+  const frequencyOf = (term: string): number => frequencies.get(term) ?? 0;
+  const isCommon = (term: string): boolean => frequencyOf(term) > Math.max(scope.limit, passages * COMMON_SHARE);
+  const find = (any: QueryTerm[], limit: number): KeywordCandidate[] =>
+    keywordCandidates(index, { ...match, any: any.map(({ term }) => ({ tokens: [term] })) }, { ...scope, limit });
+  const known = parsed.terms.some(({ term, identifier, part }) => identifier && !part && frequencyOf(term) > 0);
+  const finding = parsed.terms.filter(({ term, finds, part }) => finds && !(known && part && isCommon(term)));
+  const rarer = finding.filter(({ term }) => !isCommon(term));
+  const isPrunable = rarer.length < finding.length && rarer.some(({ term }) => frequencyOf(term) > 0);
+  return enough(scope, (limit) => {
+    const found = isPrunable ? find(rarer, limit) : [];
+    return found.length >= limit ? found : find(finding, limit);
+  });
+}
+
 /** Passages with a phrase that is preferred, not demanded: too many others may hold its words oftener. */
 function holdingPhrases(index: Index, parsed: ParsedQuery, scope: Scope & { limit: number }): KeywordCandidate[] {
   if (parsed.demandPhrases || parsed.phrases.length === 0) return [];
@@ -67,18 +109,41 @@ function holdingPhrases(index: Index, parsed: ParsedQuery, scope: Scope & { limi
 }
 
 /** BM25 of passages that another leg found; those that hold no word of the query are left out. */
-export function scoreByKeyword(index: Index, parsed: ParsedQuery, passageIds: readonly number[]): Map<number, number> {
+export function scoreByKeyword(index: Index, query: ParsedQuery, passageIds: readonly number[]): Map<number, number> {
+  const parsed = withFewTerms(index, query);
   const scores = new Map<number, number>();
   if (parsed.match === null || passageIds.length === 0) return scores;
-  const score = scorer(index, parsed);
+  const score = scorer(parsed, rarityOf(index, parsed));
+  const lengths = bodyLengths(index, passageIds);
   for (const [passageId, { body, name }] of tokensOf(index, passageIds)) {
-    const { bm25 } = score(body, name);
+    const { bm25 } = score(body, name, lengths.get(passageId) ?? 0);
     if (bm25 > 0) scores.set(passageId, bm25);
   }
   return scores;
 }
 
-type Scorer = (body: string, name: string) => { bm25: number; exact: boolean };
+/**
+ * The query with the rarest of its terms that occur at all: what FTS5 does for alternatives grows with their number times the
+ * passages that hold any, and common words next to hundreds of others decide nothing.
+ */
+function withFewTerms(index: Index, parsed: ParsedQuery): ParsedQuery {
+  if (parsed.match === null || parsed.terms.length <= MAX_TERMS) return parsed;
+  const frequencies = documentFrequencies(
+    index,
+    parsed.terms.map(({ term }) => term),
+  );
+  const frequencyOf = ({ term }: QueryTerm): number => frequencies.get(term) ?? 0;
+  const terms = parsed.terms
+    .filter((term) => frequencyOf(term) > 0)
+    .sort((a, b) => frequencyOf(a) - frequencyOf(b))
+    .slice(0, MAX_TERMS);
+  const any = terms.filter(({ finds }) => finds).map(({ term }) => ({ tokens: [term] }));
+  const phrases = parsed.phrases.slice(0, MAX_PHRASES);
+  return { ...parsed, terms, phrases, match: any.length === 0 ? null : { ...parsed.match, any } };
+}
+
+/** `length` is the number of tokens in the body. */
+type Scorer = (body: string, name: string, length: number) => { bm25: number; exact: boolean };
 
 type ScoredTerm = {
   term: string;
@@ -89,20 +154,19 @@ type ScoredTerm = {
   exact: boolean;
 };
 
-function scorer(index: Index, parsed: ParsedQuery): Scorer {
-  const { passages, meanBody } = corpusStats(index);
-  const terms = scoredTerms(index, parsed, Math.max(passages, MIN_PASSAGES));
-  const buckets = bucketsOf(terms);
+function scorer(parsed: ParsedQuery, { frequencies, passages, meanBody }: Rarity): Scorer {
+  const terms = scoredTerms(parsed, frequencies, Math.max(passages, MIN_PASSAGES));
+  const visitTerms = termVisitor(terms);
   const phrases = parsed.phrases.map((phrase) => phrase.join(" "));
   const counts = new Float64Array(terms.length);
-  return (body, name) => {
+  return (body, name, length) => {
     counts.fill(0);
     const window = new Window(terms);
-    const length = visitTerms(body, buckets, (term, place) => {
+    visitTerms(body, (term, place) => {
       counts[term]!++;
       if (terms[term]!.placed) window.add(term, place);
     });
-    visitTerms(name, buckets, (term) => (counts[term]! += NAME_WEIGHT));
+    visitTerms(name, (term) => (counts[term]! += NAME_WEIGHT));
     const norm = K1 * (1 - B + (B * length) / Math.max(meanBody, 1));
     let bm25 = CLOSENESS * window.closeness();
     let exact = phrases.some((phrase) => holdsRun(body, phrase) || holdsRun(name, phrase));
@@ -116,11 +180,7 @@ function scorer(index: Index, parsed: ParsedQuery): Scorer {
   };
 }
 
-function scoredTerms(index: Index, parsed: ParsedQuery, total: number): ScoredTerm[] {
-  const frequencies = documentFrequencies(
-    index,
-    parsed.terms.map((term) => term.term),
-  );
+function scoredTerms(parsed: ParsedQuery, frequencies: Map<string, number>, total: number): ScoredTerm[] {
   const frequencyOf = (term: string): number => frequencies.get(term) ?? 0;
   const weightOf = ({ term, weight }: QueryTerm): number =>
     weight * Math.log(1 + (total - frequencyOf(term) + 0.5) / (frequencyOf(term) + 0.5));
@@ -136,32 +196,34 @@ function scoredTerms(index: Index, parsed: ParsedQuery, total: number): ScoredTe
   });
 }
 
-/** Terms with their place in the list, by the low bits of their first character: nearly every token of a text is ruled out by it. */
-type Buckets = { term: string; place: number }[][];
+type TermVisitor = (tokens: string, visit: (term: number, place: number) => void) => void;
 
-function bucketsOf(terms: ScoredTerm[]): Buckets {
-  const buckets: Buckets = Array.from({ length: 128 }, () => []);
-  for (const [place, { term }] of terms.entries()) buckets[term.charCodeAt(0) & 127]!.push({ term, place });
-  return buckets;
+/**
+ * Makes a function that calls `visit` for each of the terms in a string of tokens, with a place: places are as far apart as the tokens
+ * are, but never further than the window is wide. The search is one expression's, in native code: most processes ask once, and a loop
+ * over all characters would end before it is compiled.
+ */
+function termVisitor(terms: ScoredTerm[]): TermVisitor {
+  const places = new Map(terms.map(({ term }, place) => [term, place]));
+  const any = terms.map(({ term }) => term.replace(/[\\^$.*+?()[\]{}|/-]/g, String.raw`\$&`)).join("|");
+  const pattern = new RegExp(` (?:${any})(?= )`, "g");
+  return (tokens, visit) => {
+    const text = ` ${tokens} `;
+    let place = 0;
+    let last = -1;
+    pattern.lastIndex = 0;
+    for (let found = pattern.exec(text); found !== null; found = pattern.exec(text)) {
+      if (last >= 0) place += blanksBetween(text, last, found.index);
+      last = found.index;
+      visit(places.get(found[0].slice(1))!, place);
+    }
+  };
 }
 
-const BLANK = 32;
-
-/** Calls `visit` for each term in a string of tokens, with the token's place in it; returns the number of tokens. */
-function visitTerms(tokens: string, buckets: Buckets, visit: (term: number, place: number) => void): number {
+/** How many blanks stand behind `from` up to `to`, itself one; counted up to the width of the window. */
+function blanksBetween(text: string, from: number, to: number): number {
   let count = 0;
-  let start = 0;
-  const length = tokens.length;
-  while (start < length) {
-    const bucket = buckets[tokens.charCodeAt(start) & 127]!;
-    let end = start + 1;
-    while (end < length && tokens.charCodeAt(end) !== BLANK) end++;
-    for (const { term, place } of bucket) {
-      if (term.length === end - start && tokens.startsWith(term, start)) visit(place, count);
-    }
-    count++;
-    start = end + 1;
-  }
+  for (let at = from; at < to && count < WINDOW_TOKENS; at = text.indexOf(" ", at + 1)) count++;
   return count;
 }
 

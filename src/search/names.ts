@@ -60,10 +60,11 @@ function namesAmong(documents: { id: number; collection: string; path: string }[
   for (const tier of [3, 2, 1] as const) {
     for (const { id, collection, path } of documents) {
       const name = nameOfTier(path, tier);
-      if (name === "") continue;
+      // A path without folders is its own base name, a base name without extension its own stem.
+      if (name === "" || (tier < 3 && name === nameOfTier(path, tier === 1 ? 2 : 3))) continue;
       const hits = names.get(name);
       if (hits === undefined) names.set(name, [{ documentId: id, tier, collection }]);
-      else if (!hits.some(({ documentId }) => documentId === id)) hits.push({ documentId: id, tier, collection });
+      else hits.push({ documentId: id, tier, collection });
     }
   }
   return names;

@@ -1,5 +1,6 @@
 import type { KeywordMatch } from "../store/types.ts";
 import { DIGIT, HANGUL } from "./scripts.ts";
+import { cutAtGrapheme } from "./snippet.ts";
 import { languagesOf, stopWords } from "./stopwords.ts";
 import { type Token, analyse } from "./tokens.ts";
 
@@ -40,8 +41,12 @@ export type ParsedQuery = {
 
 type Segment = { text: string; quoted: boolean; excluded: boolean };
 
+/** What is read of a query, in characters: a pasted log is searched by its beginning. */
+export const MAX_QUERY_CHARS = 10_000;
+
 /** Reads a query. Never throws: whatever is typed is words, except what the grammar says. */
-export function parseQuery(text: string, grammar: Grammar): ParsedQuery {
+export function parseQuery(typed: string, grammar: Grammar): ParsedQuery {
+  const text = cutAtGrapheme(typed, MAX_QUERY_CHARS);
   const segments = grammar === "qmd" ? qmdSegments(text) : plainSegments(text);
   const wanted = segments.filter((segment) => !segment.excluded);
   const excluded = segments.filter((segment) => segment.excluded).map((segment) => phraseTerms(analyse(segment.text)));

@@ -11,7 +11,7 @@ import { isFiltering, passesFilter } from "./filters.ts";
 import { fuse } from "./fuse.ts";
 import { type KeywordHit, keywordLeg, scoreByKeyword } from "./keyword.ts";
 import { nameLeg } from "./names.ts";
-import { type ParsedQuery, parseQuery } from "./query.ts";
+import { MAX_QUERY_CHARS, type ParsedQuery, parseQuery } from "./query.ts";
 import { type Candidate, type Ranked, answered, bestPerDocument, weighed } from "./rank.ts";
 import { reranked } from "./rerank.ts";
 import { termFinder } from "./terms.ts";
@@ -32,9 +32,10 @@ export async function search(engine: SearchEngine, request: SearchRequest): Prom
   const scope = scopeOf(engine.index, request);
   if (query === "" || scope.collections.length === 0 || request.limit < 1) return emptyAnswer();
   const parsed = parseQuery(query, profile.grammar);
+  const isAlone = !engine.provider;
   const legScope = {
     ...scope,
-    limit: Math.max(profile.pool, profile.unit === "documents" ? request.limit * 4 : request.limit),
+    limit: Math.max(poolOf(request, isAlone), profile.unit === "documents" ? request.limit * 4 : request.limit),
     ...(profile.unit === "documents" ? { documents: request.limit } : {}),
   };
   const byVector = startVectorLeg(engine, parsed.text, request.deadline, legScope);
@@ -60,15 +61,34 @@ export async function search(engine: SearchEngine, request: SearchRequest): Prom
     hits,
     mode: modeOf(vector, profile.hybrid),
     degraded: vector?.degraded ? ["vector"] : [],
-    notices: [...(vector?.notices ?? []), ...notices],
+    notices: [...lengthNotice(query), ...(vector?.notices ?? []), ...notices],
     stale,
     ...(vector?.failure ? { providerFailure: vector.failure } : {}),
   };
   return request.rerank ? withReranking(answer, query, request) : answer;
 }
 
+/** Where words alone rank, what they put below so many candidates is hardly ever answered; a small answer looks at few. */
+const LEAST_ALONE = 60;
+const ALONE_PER_ROW = 4;
+
+/**
+ * How many candidates a leg is asked for. A second opinion on each of them is what a pool is for: without a vector leg less of it will
+ * do, except where age may turn the whole order round.
+ */
+function poolOf({ profile, limit }: SearchRequest, isAlone: boolean): number {
+  if (!isAlone || profile.recency.mode === "documented") return profile.pool;
+  return Math.min(profile.pool, Math.max(LEAST_ALONE, limit * ALONE_PER_ROW));
+}
+
 function emptyAnswer(): SearchAnswer {
   return { hits: [], mode: "keyword", degraded: [], notices: [], stale: false };
+}
+
+function lengthNotice(query: string): string[] {
+  return query.length <= MAX_QUERY_CHARS
+    ? []
+    : [`The query is long: its first ${MAX_QUERY_CHARS.toLocaleString("en")} characters were searched for.`];
 }
 
 function modeOf(vector: VectorLeg | null, hybrid: boolean): SearchAnswer["mode"] {
@@ -106,7 +126,7 @@ function rankedRows(
   const relative = request.profile.fusion === "relative";
   const candidates = gather(legs, relative ? fill : null);
   if (request.profile.names) {
-    const added = markNames(candidates, index, request.query, scope);
+    const added = markNames(candidates, index, request, scope);
     if (relative) fillScores(added, fill, legs);
     candidates.push(...added);
   }
@@ -123,14 +143,27 @@ export function rankedCandidates(engine: SearchEngine, request: SearchRequest, c
   return weighed(fused, facts, request, collectionsByName(engine.home));
 }
 
-/** Gives the best candidate of each document that was asked for by name its tier; one without candidates adds its first passage. */
-function markNames(candidates: Candidate[], index: Index, query: string, scope: Scope): Candidate[] {
+/**
+ * Gives the best candidate of each document that was asked for by name its tier; one without candidates adds its first passage. Of
+ * very many (`readme`) as many are added as a leg finds.
+ */
+function markNames(
+  candidates: Candidate[],
+  index: Index,
+  { query, profile, limit }: SearchRequest,
+  scope: Scope,
+): Candidate[] {
+  const best = new Map<number, Candidate>();
+  for (const candidate of candidates) {
+    const known = best.get(candidate.documentId);
+    if (known === undefined || isBetter(candidate, known)) best.set(candidate.documentId, candidate);
+  }
+  const most = Math.max(profile.pool, limit);
   const added: Candidate[] = [];
   for (const { documentId, tier } of nameLeg(index, query, scope)) {
-    const own = candidates.filter((candidate) => candidate.documentId === documentId);
-    const best = own.toSorted((a, b) => (b.bm25 ?? 0) - (a.bm25 ?? 0) || (b.cosine ?? 0) - (a.cosine ?? 0))[0];
-    if (best) best.nameTier = tier;
-    else {
+    const found = best.get(documentId);
+    if (found) found.nameTier = tier;
+    else if (added.length < most) {
       const first = passagesOf(index, documentId)[0];
       if (!first) continue;
       const nothing = { bm25: null, cosine: null, fromKeyword: false, fromVector: false, exact: false };
@@ -138,6 +171,11 @@ function markNames(candidates: Candidate[], index: Index, query: string, scope: 
     }
   }
   return added;
+}
+
+function isBetter(a: Candidate, b: Candidate): boolean {
+  const words = (a.bm25 ?? 0) - (b.bm25 ?? 0);
+  return words !== 0 ? words > 0 : (a.cosine ?? 0) > (b.cosine ?? 0);
 }
 
 function tokenReader(index: Index): (row: Ranked) => string {

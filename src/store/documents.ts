@@ -1,6 +1,6 @@
 import { readPassageKeys, removePassages, writePassages } from "./passages.ts";
 import { inTransaction } from "./open.ts";
-import { releaseVectors } from "./vectors.ts";
+import { releaseVectors, removeContentVectors } from "./vectors.ts";
 import type { DocumentDraft, DocumentRow, Index, KnownDocument } from "./types.ts";
 
 type StoredDocument = Omit<DocumentRow, "tags"> & { tags: string | null };
@@ -157,28 +157,36 @@ export function writeDocuments(index: Index, drafts: readonly DocumentDraft[]): 
     const ids: number[] = [];
     let added = 0;
     const released = new Map<string, string>();
+    /** Replaced contents that only another program has embedded. */
+    const uncut: string[] = [];
     for (const draft of drafts) {
       const written = writeDocument(index, draft);
       if (written.isNew) added++;
       ids.push(written.id);
-      for (const { vectorKey, textHash } of readPassageKeys(index, written.id)) released.set(vectorKey, textHash);
+      const keys = readPassageKeys(index, written.id);
+      for (const { vectorKey, textHash } of keys) released.set(vectorKey, textHash);
+      if (keys.length === 0 && written.replaced !== null) uncut.push(written.replaced);
     }
     removePassages(index, ids);
     for (const [i, draft] of drafts.entries()) writePassages(index, ids[i] ?? 0, draft.hash, draft.passages);
     releaseVectors(index, released);
+    removeContentVectors(index, uncut);
     return { ids, added };
   });
 }
 
-function writeDocument(index: Index, draft: DocumentDraft): { id: number; isNew: boolean } {
+/** `replaced`: hash of the content that the document had before, if it was another. */
+type Written = { id: number; isNew: boolean; replaced: string | null };
+
+function writeDocument(index: Index, draft: DocumentDraft): Written {
   const { db } = index;
   const now = new Date().toISOString();
   const created = isoTime(draft.birthtimeMs > 0 ? draft.birthtimeMs : draft.mtimeMs, now);
   const modified = isoTime(draft.mtimeMs, now);
   db.query("INSERT OR IGNORE INTO content(hash, doc, created_at) VALUES (?, ?, ?)").run(draft.hash, draft.text, now);
   const known = db
-    .query<{ id: number; active: number }, [string, string]>(
-      "SELECT id, active FROM documents WHERE collection = ? AND path = ?",
+    .query<{ id: number; active: number; hash: string }, [string, string]>(
+      "SELECT id, active, hash FROM documents WHERE collection = ? AND path = ?",
     )
     .get(draft.collection, draft.path);
   let id: number;
@@ -208,7 +216,8 @@ function writeDocument(index: Index, draft: DocumentDraft): { id: number; isNew:
     draft.date,
     draft.tags.length > 0 ? JSON.stringify(draft.tags) : null,
   );
-  return { id, isNew: known === null || known.active === 0 };
+  const replaced = known === null || known.hash === draft.hash ? null : known.hash;
+  return { id, isNew: known === null || known.active === 0, replaced };
 }
 
 function isoTime(ms: number, otherwise: string): string {
@@ -221,13 +230,19 @@ export function removeDocuments(index: Index, ids: readonly number[]): void {
   if (ids.length === 0) return;
   inTransaction(index, () => {
     const released = new Map<string, string>();
+    const uncut: string[] = [];
     for (const id of ids) {
-      for (const { vectorKey, textHash } of readPassageKeys(index, id)) released.set(vectorKey, textHash);
-      index.db.query("UPDATE documents SET active = 0 WHERE id = ?").run(id);
+      const keys = readPassageKeys(index, id);
+      for (const { vectorKey, textHash } of keys) released.set(vectorKey, textHash);
+      const { hash } = index.db
+        .query<{ hash: string }, [number]>("UPDATE documents SET active = 0 WHERE id = ? RETURNING hash")
+        .get(id) ?? { hash: "" };
+      if (keys.length === 0) uncut.push(hash);
       index.db.query("DELETE FROM memq_files WHERE document_id = ?").run(id);
     }
     removePassages(index, ids);
     releaseVectors(index, released);
+    removeContentVectors(index, uncut);
   });
 }
 

@@ -54,6 +54,36 @@ export function servingIdentity(index: Index): VectorIdentity | null {
   };
 }
 
+/**
+ * Those of these rows whose vectors are of the identity that serves. Others stand among them where qmd changed models and was
+ * stopped half way: their cosines would mean nothing.
+ */
+export function ofServingIdentity<T extends { vectorKey: string }>(index: Index, rows: T[]): T[] {
+  const serving = servingIdentity(index);
+  if (serving === null || !hasOthers(index, serving)) return rows;
+  const keys = index.db
+    .query<{ key: string }, [string, string, string]>(
+      `SELECT j.value AS key FROM json_each(?) j CROSS JOIN content_vectors c
+       ON c.hash = substr(j.value, 1, instr(j.value, '_') - 1) AND c.seq = CAST(substr(j.value, instr(j.value, '_') + 1) AS INTEGER)
+       WHERE c.model = ? AND c.embed_fingerprint = ?`,
+    )
+    .all(JSON.stringify(rows.map(({ vectorKey }) => vectorKey)), serving.model, serving.fingerprint);
+  const own = new Set(keys.map(({ key }) => key));
+  return rows.filter(({ vectorKey }) => own.has(vectorKey));
+}
+
+/** Two look-ups at the ends of an index, whatever the number of vectors. */
+function hasOthers(index: Index, { model, fingerprint }: VectorIdentity): boolean {
+  return ["<", ">"].some(
+    (side) =>
+      index.db
+        .query<unknown, [string, string]>(
+          `SELECT 1 FROM content_vectors WHERE (model, embed_fingerprint) ${side} (?, ?) LIMIT 1`,
+        )
+        .get(model, fingerprint) !== null,
+  );
+}
+
 /** The identity that a rebuild in progress leads to, or null. */
 export function nextIdentity(index: Index): VectorIdentity | null {
   return readIdentity(index, NEXT);

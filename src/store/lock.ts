@@ -53,8 +53,11 @@ function defaultWait(): number {
 
 function tryLock(path: string): boolean {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  // Who only waits writes nothing.
+  const before = readHolder(path);
+  if (before !== null && isAlive(before)) return false;
   const draft = `${path}.${process.pid}.${Bun.hash(`${performance.now()}${Math.random()}`).toString(36)}`;
-  writeFileSync(draft, JSON.stringify({ pid: process.pid, started: startTime(process.pid) ?? "" }), { mode: 0o600 });
+  writeFileSync(draft, JSON.stringify({ pid: process.pid, started: ownStartTime() }), { mode: 0o600 });
   try {
     if (linkOnce(draft, path)) return true;
     const holder = readHolder(path);
@@ -89,7 +92,8 @@ function clearStale(path: string): void {
     if ((error as { code?: string }).code !== "EEXIST") throw error;
     // Clearing takes no time: a folder that has stood for long was left by a process that died in between.
     const made = statSync(claim, { throwIfNoEntry: false })?.mtimeMs ?? Date.now();
-    if (Date.now() - made > ABANDONED_MS) rmSync(claim, { recursive: true, force: true });
+    // A clock that was set back meanwhile makes it look younger than nothing.
+    if (Math.abs(Date.now() - made) > ABANDONED_MS) rmSync(claim, { recursive: true, force: true });
     return;
   }
   try {
@@ -143,6 +147,13 @@ function isAlive(holder: Holder): boolean {
   }
   const started = startTime(holder.pid);
   return started === null || holder.started === "" || started === holder.started;
+}
+
+let started: string | undefined;
+
+/** As `startTime`, for this process; "" when that can't be told. */
+function ownStartTime(): string {
+  return (started ??= startTime(process.pid) ?? "");
 }
 
 /** When a process was started, in the system's own notation; null when that can't be told. */

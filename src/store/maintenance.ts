@@ -79,8 +79,19 @@ function removeOrphanedVectors(index: Index): void {
 
 /** Deletes contents that no document refers to, in use or not; returns how many. */
 export function removeOrphanedContents(index: Index): number {
-  const { changes } = index.db.query(`DELETE FROM content WHERE hash NOT IN (SELECT hash FROM documents)`).run();
+  // The inner scan walks the index of hashes, not the texts.
+  const { changes } = index.db
+    .query(
+      `DELETE FROM content WHERE hash IN (SELECT c.hash FROM content c
+       WHERE NOT EXISTS (SELECT 1 FROM documents d WHERE d.hash = c.hash))`,
+    )
+    .run();
   return changes;
+}
+
+/** Deletes the rows of documents that are gone, which a qmd home keeps for `cleanup`. */
+export function forgetGoneDocuments(index: Index): void {
+  index.db.run("DELETE FROM documents WHERE active = 0");
 }
 
 /** Vectors that are booked, whether or not a note still needs them. */

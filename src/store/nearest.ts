@@ -1,3 +1,4 @@
+import { ofServingIdentity } from "./identity.ts";
 import { cosine, descending, lengthOf } from "./ranking.ts";
 import { isPackedEmpty } from "./vector-packed.ts";
 import { getVectors, passagesOfRows, rowsOfKeys, vectorDimensions, vectorPages } from "./vector-table.ts";
@@ -29,7 +30,7 @@ export function nearestPassages(
   const { limit, collections, documentIds } = options;
   if (limit <= 0 || collections.length === 0 || documentIds?.length === 0 || lengthOf(query) === 0) return [];
   if (vectorDimensions(index) !== query.length) return [];
-  return best(candidates(index, query, options), limit);
+  return best(ofServingIdentity(index, candidates(index, query, options)), limit);
 }
 
 /** Cosines of chosen passages with the query; passages without a vector are absent. */
@@ -41,7 +42,7 @@ export function cosinesOf(index: Index, query: Float32Array, passageIds: readonl
        WHERE id IN (SELECT value FROM json_each(?))`,
     )
     .all(JSON.stringify(passageIds));
-  return new Map(scored(index, query, rows).map((row) => [row.passageId, row.cosine]));
+  return new Map(ofServingIdentity(index, scored(index, query, rows)).map((row) => [row.passageId, row.cosine]));
 }
 
 function candidates(index: Index, query: Float32Array, options: Scope & { limit: number }): VectorCandidate[] {

@@ -16,10 +16,13 @@ const WRITER_BUSY_MS = 120_000;
  *
  * `write` creates the file and its folder, migrates its schema and rebuilds a damaged one beside (see `Index.warnings`).
  * `read` writes nothing: a missing, damaged or not yet migrated file answers as an index that holds nothing (`Index.state`).
+ * `patienceMs` is how long a writer waits for another one's transaction, blocking its thread.
  * Throws `INDEX_FOREIGN` for OpenClaw's own index, `INDEX_NEWER` for a later version's file, `INDEX_UNREADABLE` otherwise.
  */
-export function openIndex(path: string, options: { mode: "read" | "write" }): Index {
-  return options.mode === "read" ? openForReading(path) : openForWriting(path);
+export function openIndex(path: string, options: { mode: "read" | "write"; patienceMs?: number }): Index {
+  return options.mode === "read"
+    ? openForReading(path)
+    : openForWriting(path, options.patienceMs ?? busyTimeout(WRITER_BUSY_MS));
 }
 
 function openForReading(path: string): Index {
@@ -49,28 +52,37 @@ function openForReading(path: string): Index {
   }
 }
 
-function openForWriting(path: string): Index {
+function openForWriting(path: string, patienceMs: number): Index {
   const warnings: string[] = [];
   const damage = existsSync(path) ? damageOf(path) : null;
+  if (damage === "not a database") refuseOtherFile(path);
   if (damage !== null) warnings.push(setAside(path, damage));
   try {
-    return connectForWriting(path, warnings);
+    return connectForWriting(path, warnings, patienceMs);
   } catch (error) {
     if (!isDamage(error)) throw unreadable(path, error);
     warnings.push(setAside(path, "malformed"));
-    return connectForWriting(path, warnings);
+    return connectForWriting(path, warnings, patienceMs);
   }
 }
 
-function connectForWriting(path: string, warnings: string[]): Index {
+/** A configured path may name a note or any other file by mistake: only what is called like an index is set aside. */
+function refuseOtherFile(path: string): void {
+  if (/\.(sqlite3?|db)$/i.test(path)) return;
+  throw new MemqError("INDEX_FOREIGN", `${path} is not an index and is left alone.`, {
+    hint: "Set store.path to another file, called like `index.sqlite`.",
+  });
+}
+
+function connectForWriting(path: string, warnings: string[], patienceMs: number): Index {
   createPrivately(path);
   const db = new Database(path, { readwrite: true, create: true });
   try {
-    db.run(`PRAGMA busy_timeout = ${busyTimeout(WRITER_BUSY_MS)}`);
+    db.run(`PRAGMA busy_timeout = ${patienceMs}`);
     // Before anything is written: another program's file is left exactly as it is.
     const tables = tableNames(db);
     refuseUnusable(db, tables, path);
-    switchToWal(db);
+    switchToWal(db, patienceMs);
     db.run(
       "PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -32000",
     );
@@ -190,8 +202,8 @@ function createPrivately(path: string): void {
 }
 
 /** The switch to WAL fails at once, without the busy handler, while another process does the same. */
-function switchToWal(db: Database): void {
-  const end = Date.now() + busyTimeout(WRITER_BUSY_MS);
+function switchToWal(db: Database, patienceMs: number): void {
+  const end = Date.now() + patienceMs;
   for (;;) {
     try {
       db.run("PRAGMA journal_mode = WAL");

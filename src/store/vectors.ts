@@ -1,5 +1,13 @@
 import { writeCachedVectors } from "./cache.ts";
-import { cacheSpace, nextIdentity, sameIdentity, servingIdentity, writeNext, writeServing } from "./identity.ts";
+import {
+  cacheSpace,
+  nextIdentity,
+  ofServingIdentity,
+  sameIdentity,
+  servingIdentity,
+  writeNext,
+  writeServing,
+} from "./identity.ts";
 import { inTransaction } from "./open.ts";
 import { getPacked, putPacked, scanPacked } from "./vector-packed.ts";
 import { shadowLayout } from "./vector-shadow.ts";
@@ -42,20 +50,18 @@ export function missingVectors(
     .all(...values);
 }
 
-/** Number of passages without a vector of this identity (null: of passages at all), and of the documents that they belong to. */
+/** Number of passages without a vector of this identity (null: of passages at all), and of the documents that they belong to; two with the same content are one. */
 export function missingVectorCounts(
   index: Index,
   identity: VectorIdentity | null,
   collections?: readonly string[],
 ): { passages: number; documents: number } {
   const lacking = identity === null ? "" : `AND NOT ${hasVector(index, identity)}`;
-  const chosen = collections === undefined ? "" : "WHERE d.collection IN (SELECT value FROM json_each(?))";
-  // Passages that belong to no active document don't exist, so the documents are only looked at to choose among them.
-  const documents = collections === undefined ? "" : "JOIN documents d ON d.id = p.document_id";
+  const chosen = collections === undefined ? "WHERE 1" : "WHERE d.collection IN (SELECT value FROM json_each(?))";
   const row = index.db
     .query<{ passages: number | null; documents: number }, string[]>(
       `SELECT sum(n) AS passages, count(*) AS documents FROM
-         (SELECT count(*) AS n FROM memq_passages p ${documents} ${chosen === "" ? "WHERE 1" : chosen} ${lacking} GROUP BY p.document_id)`,
+         (SELECT count(*) AS n FROM memq_passages p JOIN documents d ON d.id = p.document_id ${chosen} ${lacking} GROUP BY d.hash)`,
     )
     .get(...(collections === undefined ? [] : [JSON.stringify(collections)]));
   return { passages: row?.passages ?? 0, documents: row?.documents ?? 0 };
@@ -212,20 +218,20 @@ function cacheServing(index: Index): void {
   const serving = servingIdentity(index);
   if (serving === null) return;
   const keys = index.db
-    .query<{ key: string; hash: string }, []>(
-      "SELECT vector_key AS key, text_hash AS hash FROM memq_passages GROUP BY vector_key",
+    .query<{ vectorKey: string; hash: string }, []>(
+      "SELECT vector_key AS vectorKey, text_hash AS hash FROM memq_passages GROUP BY vector_key",
     )
     .all();
   const batch = 1000;
   for (let start = 0; start < keys.length; start += batch) {
-    const part = keys.slice(start, start + batch);
+    const part = ofServingIdentity(index, keys.slice(start, start + batch));
     const vectors = getVectors(
       index,
-      part.map(({ key }) => key),
+      part.map(({ vectorKey }) => vectorKey),
     );
     const byHash = new Map<string, Float32Array>();
-    for (const { key, hash } of part) {
-      const vector = vectors.get(key);
+    for (const { vectorKey, hash } of part) {
+      const vector = vectors.get(vectorKey);
       if (vector !== undefined) byHash.set(hash, vector);
     }
     writeCachedVectors(index, cacheSpace(serving), byHash);
@@ -256,11 +262,27 @@ export function releaseVectors(index: Index, keys: ReadonlyMap<string, string>):
   if (free.size === 0) return;
   const serving = servingIdentity(index);
   const cached = new Map<string, Float32Array>();
-  for (const [key, vector] of getVectors(index, [...free.keys()])) cached.set(free.get(key) ?? "", vector);
+  const own = ofServingIdentity(
+    index,
+    [...free.keys()].map((vectorKey) => ({ vectorKey })),
+  ).map(({ vectorKey }) => vectorKey);
+  for (const [key, vector] of getVectors(index, own)) cached.set(free.get(key) ?? "", vector);
   if (serving !== null) writeCachedVectors(index, cacheSpace(serving), cached);
   for (const key of free.keys()) {
     deleteVector(index, key);
     db.query("DELETE FROM content_vectors WHERE hash = ? AND seq = ?").run(...splitKey(key));
+  }
+}
+
+/** Deletes the vectors that another program made of contents which no document has any more. */
+export function removeContentVectors(index: Index, hashes: readonly string[]): void {
+  const used = index.db.query("SELECT 1 FROM documents WHERE hash = ? AND active = 1 LIMIT 1");
+  const booked = index.db.query<{ seq: number }, [string]>("SELECT seq FROM content_vectors WHERE hash = ?");
+  for (const hash of hashes) {
+    const rows = booked.all(hash);
+    if (rows.length === 0 || used.get(hash) !== null) continue;
+    for (const { seq } of rows) deleteVector(index, `${hash}_${seq}`);
+    index.db.query("DELETE FROM content_vectors WHERE hash = ?").run(hash);
   }
 }
 

@@ -48,7 +48,7 @@ export function keepFresh(home: Home, options: FreshnessOptions): Freshness {
   /** Names of collections to sync next in the background. */
   const due = new Set<string>();
   let working = false;
-  let last = { at: 0, ms: 0 };
+  let last = { at: -Infinity, ms: 0 };
   let watcher: Watcher | null = null;
   let fetching: ReturnType<typeof setTimeout> | undefined;
 
@@ -60,7 +60,7 @@ export function keepFresh(home: Home, options: FreshnessOptions): Freshness {
       due.clear();
       try {
         const report = await startSync(home, { collections, joins: false, awaitsJobs: false, signal });
-        last = { at: Date.now(), ms: report.ms };
+        last = { at: performance.now(), ms: report.ms };
         onReport?.(report);
         if (report.embedding.state === "pending" && home.embedding.batch.wait) fetchLater(collections);
       } catch (error) {
@@ -118,7 +118,7 @@ export function keepFresh(home: Home, options: FreshnessOptions): Freshness {
         ...start,
         signal: start.signal === undefined ? signal : AbortSignal.any([start.signal, signal]),
       });
-      last = { at: Date.now(), ms: report.ms };
+      last = { at: performance.now(), ms: report.ms };
       watcher?.refresh();
       return report;
     },
@@ -127,7 +127,7 @@ export function keepFresh(home: Home, options: FreshnessOptions): Freshness {
     },
     searched() {
       const pause = Math.max(watcher?.active ? WATCHED_PAUSE_MS : LEAST_PAUSE_MS, last.ms * PAUSE_FACTOR);
-      if (settings.onSearch && Date.now() >= last.at + pause) syncSoon(notes);
+      if (settings.onSearch && performance.now() >= last.at + pause) syncSoon(notes);
     },
     // Which of them is older than its files is not known here, and a transcript that is gone is told by nothing else.
     outdated: () => syncSoon(everything()),

@@ -27,7 +27,7 @@ export type SyncReport = {
   added: number;
   changed: number;
   removed: number;
-  /** Texts sent to a provider; what the cache knew is not among them. */
+  /** Texts whose vectors a provider made now and that were saved; what the cache knew is not among them. */
   embedded: number;
   ms: number;
   collections: CollectionReport[];

@@ -23,7 +23,7 @@ export type CollectionScan = {
   collection: Collection;
   /** When the scan began, in milliseconds since 1970. */
   startedAt: number;
-  /** In no order. */
+  /** In no order: thousands that have not changed need none. */
   files: ScannedFile[];
   skipped: Skipped[];
   /** Folders and files that could not be read ("" is the root): what the index holds of them must not be taken for gone. */
@@ -149,8 +149,11 @@ function addFile(walk: Walk, path: string, name: string): void {
       walk.scan.skipped.push({ path: absolute, reason: `it is larger than ${limit} bytes` });
     else walk.scan.files.push({ path, kind, size, mtimeMs, ctimeMs, birthtimeMs });
   } catch (error) {
-    if (errorCode(error) !== "ENOENT") walk.scan.unreadable.push(path);
-    walk.scan.skipped.push({ path: absolute, reason: reasonOf(error) });
+    const isGone = errorCode(error) === "ENOENT";
+    if (!isGone) walk.scan.unreadable.push(path);
+    // Bytes that are no UTF-8 were replaced in the name, which so names nothing.
+    const reason = isGone && path.includes("\ufffd") ? "its name is not UTF-8" : reasonOf(error);
+    walk.scan.skipped.push({ path: absolute, reason });
   }
 }
 

@@ -1,10 +1,11 @@
 import type { EmbeddingProvider } from "../embed/types.ts";
-import type { Home } from "../home/types.ts";
+import { isInside, realPath } from "../home/paths.ts";
+import type { Collection, Home } from "../home/types.ts";
 import { isDamage, reportDamage } from "../store/damage.ts";
 import { documentCounts, documentsOf } from "../store/documents.ts";
 import { withWriterLock } from "../store/lock.ts";
-import { checkpoint, mergeTokens } from "../store/maintenance.ts";
-import { openIndex } from "../store/open.ts";
+import { checkpoint, forgetGoneDocuments, mergeTokens, removeOrphanedContents } from "../store/maintenance.ts";
+import { inTransaction, openIndex } from "../store/open.ts";
 import { passageTotal } from "../store/passages.ts";
 import type { Index } from "../store/types.ts";
 import { untilJobsDone } from "./await-jobs.ts";
@@ -20,6 +21,8 @@ export type SyncOptions = {
   collections?: readonly string[];
   /** Whether passages without a vector are embedded; on unless false. */
   embed?: boolean;
+  /** Texts that no document has any more stay, for a caller that removes and counts them. */
+  keepsTexts?: boolean;
   onProgress?: (progress: SyncProgress) => void;
   signal?: AbortSignal;
   /** In place of the one that the home's settings lead to; it stays open. */
@@ -81,7 +84,7 @@ export async function syncOpenIndex(index: Index, home: Home, options: SyncOptio
   const run: CollectionRun = { home, index, signal, onProgress, force: options.force ?? false, skipped: [], warnings };
 
   onProgress({ phase: "scan", done: 0, total: wanted.length });
-  const scans = scanCollections(wanted, { shareFiles: home.kind === "qmd" });
+  const scans = scansOf(home, wanted);
   onProgress({ phase: "scan", done: wanted.length, total: wanted.length });
   await breathe(signal);
 
@@ -97,6 +100,8 @@ export async function syncOpenIndex(index: Index, home: Home, options: SyncOptio
   // A qmd home keeps the documents of a removed collection until `cleanup`.
   if (home.kind === "agent" && options.collections === undefined)
     removed = await removeOtherCollections(index, home, signal);
+  const outdated = removed + collections.reduce((sum, report) => sum + report.changed + report.removed, 0);
+  if (outdated > 0 && options.keepsTexts !== true) forgetOutdated(index, home);
   const embedding = options.embed === false ? NOT_EMBEDDED : await embedded(run, options);
   warnings.push(...embedding.warnings);
 
@@ -124,6 +129,21 @@ const NOT_EMBEDDED: EmbedResult = { embedded: 0, outcome: { state: "off" }, warn
 async function embedded(run: CollectionRun, { provider }: SyncOptions): Promise<EmbedResult> {
   const { embedMissing } = await import("./embed-missing.ts");
   return embedMissing(provider === undefined ? run : { ...run, provider });
+}
+
+/**
+ * Scans of the wanted collections. In an agent's home a file belongs to the first collection that reaches it, so those before are
+ * looked at too where they may reach the same.
+ */
+function scansOf({ kind, collections }: Home, wanted: readonly Collection[]): CollectionScan[] {
+  if (kind === "qmd") return scanCollections(wanted, { shareFiles: true });
+  const roots = wanted.map(({ root }) => realPath(root));
+  const reachesSame = (root: string): boolean => roots.some((one) => isInside(one, root) || isInside(root, one));
+  const last = collections.findLastIndex((one) => wanted.includes(one));
+  const looked = collections.filter(
+    (one, at) => wanted.includes(one) || (at < last && reachesSame(realPath(one.root))),
+  );
+  return scanCollections(looked, { shareFiles: false }).filter(({ collection }) => wanted.includes(collection));
 }
 
 /** Makes the progress of one collection after another that of all. */
@@ -156,6 +176,14 @@ async function tidy(index: Index, signal: AbortSignal, syncMs: number): Promise<
 function rootWarning({ collection, rootProblem, unreadable }: CollectionScan): string {
   const kept = unreadable.length > 0 ? " What the index holds of it stays." : "";
   return `The folder ${collection.root} of "${collection.name}" was not read: ${rootProblem}.${kept}`;
+}
+
+/** Old versions of notes would pile up otherwise, and texts of deleted notes stay readable in the file. */
+function forgetOutdated(index: Index, { kind }: Home): void {
+  inTransaction(index, () => {
+    if (kind === "agent") forgetGoneDocuments(index);
+    removeOrphanedContents(index);
+  });
 }
 
 /** Removes the documents of collections that an agent's configuration no longer names. */

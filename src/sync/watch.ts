@@ -54,10 +54,10 @@ export function watchCollections(collections: readonly Collection[], options: Wa
     if (active) onChange(fired);
   };
   const changed = (collection: string, path: string, isFolder: boolean): void => {
-    if (changes.size === 0) firstChangeAt = Date.now();
+    if (changes.size === 0) firstChangeAt = performance.now();
     changes.set(collection, (changes.get(collection) ?? new Set()).add(path));
     foldersChanged ||= isFolder;
-    const patience = firstChangeAt + MAX_QUIET_TIMES * debounceMs - Date.now();
+    const patience = firstChangeAt + MAX_QUIET_TIMES * debounceMs - performance.now();
     clearTimeout(timer);
     timer = setTimeout(fire, Math.max(0, Math.min(debounceMs, patience)));
     timer.unref();

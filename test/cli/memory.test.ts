@@ -55,6 +55,15 @@ describe("memq memory", () => {
     expect((await memq(["memory", "index", ...place])).stdout).toStartWith("Memory index updated (main): 2 files");
   });
 
+  test("index says why a named local model can't be used", async () => {
+    file(
+      "local.json",
+      JSON.stringify({ memory: { search: { provider: "local", local: { modelPath: "/nowhere/x.gguf" } } } }),
+    );
+    const { stderr, exitCode } = await memq(["memory", "index", ...place, "--config", join(root, "local.json")]);
+    expect([exitCode, stderr]).toEqual([0, expect.stringContaining("/nowhere/x.gguf is not on this machine")]);
+  });
+
   test("get prints a note, a part of it, and refuses what is outside", async () => {
     expect((await memq(["memory", "get", "MEMORY.md", ...place])).stdout).toContain("Rod prefers TypeScript.\n");
     expect(await memq(["memory", "get", "MEMORY.md", "--from", "3", "--lines", "1", ...place])).toEqual({

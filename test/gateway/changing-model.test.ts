@@ -93,6 +93,25 @@ describe("another model of the same server", () => {
   });
 });
 
+describe("another model with other dimensions, in a process that goes on", () => {
+  test("the former answers, then without a restart the new one", async () => {
+    first.lengthOf = { two: 12 };
+    await indexedByFirst();
+    first.misbehave = { maxItems: 1, hangFor: "known of the violin" };
+    const client = await open(memorySearch(first, "two"));
+    for (let missing = COUNT; missing > 1;) {
+      missing = (await client.call("memory.status")).vector.next?.missing ?? COUNT;
+    }
+    expect(await search(client)).toMatchObject({ mode: "hybrid", model: "one" });
+    first.release();
+    let answer = await search(client);
+    while (answer.model === "one") answer = await search(client);
+    expect(answer).toMatchObject({ mode: "hybrid", model: "two" });
+    expect(answer.results[0].path).toBe("memory/heron.md");
+    expect((await client.call("memory.status")).vector).toMatchObject({ dims: 12, missing: 0 });
+  });
+});
+
 describe("a model of other dimensions at another address", () => {
   test("keywords answer, status tells what is being made, then the new vectors serve", async () => {
     await indexedByFirst();

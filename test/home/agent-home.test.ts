@@ -384,6 +384,30 @@ describe("memory's other settings", () => {
     expect(error).toMatchObject({ code: "CONFIG_TYPE", message: expect.stringContaining(path) });
   });
 
+  test.each<[object, string]>([
+    [{ agents: 5 }, "agents must be an object"],
+    [{ agents: { defaults: [] } }, "agents.defaults must be an object"],
+    [{ agents: { list: {} } }, "agents.list must be a list"],
+    [{ agents: { list: [5] } }, "agents.list[0] must be an object"],
+    [{ agents: { entries: { main: { workspace: 5 } } } }, "agents.entries.main.workspace must be a text"],
+    [{ models: { providers: [] } }, "models.providers must be an object"],
+  ])("settings that hide behind a wrong structure %j are an error", async (config, sentence) => {
+    const error = await memoryOf(config).catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ code: "CONFIG_TYPE", message: expect.stringContaining(sentence) });
+  });
+
+  test("times longer than a timer can run do not make it run at once, again and again", async () => {
+    const longest = 2 ** 31 - 1;
+    const found = await memoryOf({
+      memory: { qmd: { update: { interval: "60d" }, limits: { timeoutMs: 1e12 } } },
+      agents: { defaults: { memorySearch: { sync: { watchDebounceMs: 1e15, intervalMinutes: 1e9 } } } },
+    });
+    expect(found.qmd.update.intervalMs).toBe(longest);
+    expect(found.qmd.limits.timeoutMs).toBe(longest);
+    expect(found.sync.watchDebounceMs).toBe(longest);
+    expect(found.sync.intervalMinutes * 60_000).toBeLessThanOrEqual(longest);
+  });
+
   test("flush, sync, limits, time zone, visibility", async () => {
     const found = await memoryOf({
       agents: {

@@ -84,6 +84,7 @@ describe("JSON5", () => {
     ["{\n  a: [1, 2\n", "line 3, column 1: invalid end of input"],
     ["{ a: 'x }", "invalid end of input"],
     ["[1]", "must hold an object"],
+    ['{\n  "a": "x\ny"\n}', "line 2, column 10: invalid character '\\n'"],
     ['{"a": 1,, "b": 2}', "line 1, column 9: invalid character ','"],
   ])("%j is one sentence with file, line and column", async (text, expected) => {
     const box = sandbox();

@@ -84,6 +84,12 @@ describe("appending", () => {
     expect(stderr.toString()).toContain("could not be written");
   });
 
+  test("a workspace that is gone is not made anew", async () => {
+    rmSync(workspace, { recursive: true });
+    expect(append("x")).rejects.toThrow("does not exist any more");
+    expect(existsSync(workspace)).toBe(false);
+  });
+
   test("never writes through a symbolic link, of the file or of its folder", async () => {
     const outside = mkdtempSync(join(tmpdir(), "memq-outside-"));
     writeFileSync(join(outside, "x.md"), "untouched");
@@ -118,6 +124,16 @@ describe("session context", () => {
       expect(await paths(key)).toEqual(["memory/2026-02-10.md", "memory/2026-02-09.md"]);
     }
     expect(await paths("agent:main:main", "group")).toEqual(["memory/2026-02-10.md", "memory/2026-02-09.md"]);
+  });
+
+  test("a folder that is a link is not read through", async () => {
+    const outside = mkdtempSync(join(tmpdir(), "memq-outside-"));
+    writeFileSync(join(outside, "2026-02-10.md"), "secret");
+    rmSync(join(workspace, "memory"), { recursive: true });
+    symlinkSync(outside, join(workspace, "memory"));
+    const files = await sessionContext({ workspace, timeZone: "UTC", now });
+    expect(files.map(({ path }) => path)).toEqual(["MEMORY.md", "USER.md"]);
+    rmSync(outside, { recursive: true });
   });
 
   test("a long file is cut at a character border and says so", async () => {

@@ -68,4 +68,14 @@ describe("an index damaged behind its first page", () => {
     expect(results[0].path).toBe("memory/n7.md");
     expect((await client.end()).exitCode).toBe(0);
   });
+
+  test("an index that was taken away is made again by the next search, which waits for it", async () => {
+    const client = startRpc({ args: place });
+    await client.call("initialize", { watch: false });
+    await client.call("memory.index");
+    rmSync(join(root, "state/memory"), { recursive: true });
+    const { results } = await client.call("memory.search", { query: "kilo7" });
+    expect(results[0].path).toBe("memory/n7.md");
+    await client.end();
+  });
 });

@@ -1,4 +1,11 @@
 import { describe, expect, test } from "bun:test";
+import { mkdirSync, mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { resolveAgentHome } from "../../src/home/agent-home.ts";
+import { recordFlush } from "../../src/memory/flush-check.ts";
+import { readFlush } from "../../src/store/meta.ts";
+import { openIndex } from "../../src/store/open.ts";
 import { flushAnswer, type FlushQuestion, type FlushSettings } from "../../src/memory/flush.ts";
 
 const settings: FlushSettings = {
@@ -36,4 +43,24 @@ describe("whether a flush is due", () => {
     expect(answer.prompt).not.toContain("YYYY-MM-DD");
     expect(answer.systemPrompt).toContain("NO_REPLY");
   });
+});
+
+test("remembering a flush while another writes keeps nobody waiting", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "memq-flush-"));
+  mkdirSync(join(folder, "ws"));
+  const agent = await resolveAgentHome({
+    workspace: join(folder, "ws"),
+    stateDir: join(folder, "state"),
+    env: { HOME: folder },
+    cwd: folder,
+    withKeys: false,
+  });
+  const writer = openIndex(agent.home.indexPath, { mode: "write" });
+  writer.db.run("BEGIN IMMEDIATE");
+  const recorded = recordFlush(agent, { sessionKey: "Agent:Main:main", compactionCount: 4 });
+  // Were the thread held, this would never come.
+  setTimeout(() => writer.db.run("COMMIT"), 60);
+  await recorded;
+  expect(readFlush(writer, "agent:main:main")?.compactionCount).toBe(4);
+  writer.close();
 });

@@ -12,11 +12,17 @@ describe("session keys", () => {
     ["agent:work:slack:direct:u1", undefined, "direct", "slack", false],
     ["Agent:Main:Main", "group", "group", null, false],
     ["agent:main:discord:channel:42", "direct", "direct", "discord", false],
+    // A kind of chat that is not known could have anybody in it.
+    [undefined, "supergroup", "group", null, false],
+    ["agent:main:main", "thread", "group", null, false],
+    ["agent:main:main", "private", "direct", null, true],
+    // Another agent's session.
+    ["agent:work:main", undefined, "direct", null, false],
   ] as const)("%s (%s)", (key, chatType, type, channel, mainPrivate) => {
     const facts = sessionFacts(key, chatType);
     expect(facts.chatType).toBe(type);
     expect(facts.channel).toBe(channel);
-    expect(isMainPrivate(facts)).toBe(mainPrivate);
+    expect(isMainPrivate(facts, "main")).toBe(mainPrivate);
   });
 });
 

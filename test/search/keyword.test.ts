@@ -148,3 +148,18 @@ test("every word of a note finds the note", async () => {
     { numRuns: 12 },
   );
 }, 20_000);
+
+describe("a very long query", () => {
+  test("is searched by its beginning and its rarest words, in little time, and the answer says so", async () => {
+    const notes = Object.fromEntries(
+      Array.from({ length: 300 }, (_, n) => [`memory/n${n}.md`, `Note w${n} w${n + 1} about common things.`]),
+    );
+    const home = await homeWith(notes);
+    const words = Array.from({ length: 100_000 }, (_, n) => `w${n + 7}`).join(" ");
+    const startedAt = performance.now();
+    const answer = await home.ask(words);
+    expect(performance.now() - startedAt).toBeLessThan(3000);
+    expect(answer.hits.length).toBeGreaterThan(0);
+    expect(answer.notices.join(" ")).toContain("The query is long");
+  });
+});

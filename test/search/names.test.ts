@@ -1,4 +1,7 @@
 import { afterAll, expect, test } from "bun:test";
+import { mkdtempSync, renameSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { nameLeg } from "../../src/search/names.ts";
 import { documentsById } from "../../src/store/documents.ts";
 import { openIndex } from "../../src/store/open.ts";
@@ -70,4 +73,52 @@ test("a note that came since is known", async () => {
   home.write({ "memory/fresh.md": "new" });
   await home.sync();
   expect(ask("fresh")).toEqual([["memory/fresh.md", 1]]);
+});
+
+test("many notes of one name are gathered in time that grows with their number alone", () => {
+  const index = openIndex(join(mkdtempSync(join(tmpdir(), "memq-names-")), "index.sqlite"), { mode: "write" });
+  index.db.run("INSERT INTO content(hash, doc, created_at) VALUES ('h', '', '')");
+  const insert = index.db.query(
+    "INSERT INTO documents(collection, path, title, hash, created_at, modified_at) VALUES ('notes', ?, '', 'h', '', '')",
+  );
+  let written = 0;
+  const write = (upTo: number): void =>
+    index.db.transaction(() => {
+      for (; written < upTo; written++) insert.run(`folder-${written}/README.md`);
+    })();
+  /** The quickest of a few first questions after a write. */
+  const gathering = (): number =>
+    Math.min(
+      ...[1, 2, 3].map(() => {
+        write(written + 1);
+        const started = performance.now();
+        expect(nameLeg(index, "readme", { collections: ["notes"] })).toHaveLength(written);
+        return performance.now() - started;
+      }),
+    );
+  nameLeg(index, "readme", { collections: ["notes"] });
+  write(5000);
+  const few = gathering();
+  write(40_000);
+  expect(gathering() / few).toBeLessThan(25);
+  index.close();
+}, 60_000);
+
+test("names are right after each change, however often they are asked for", async () => {
+  const came = (): void => {
+    for (let question = 0; question < 5; question++) {
+      expect(ask("moved")).toEqual([["memory/moved.md", 1]]);
+      expect(ask("stays")).toEqual([["memory/stays.md", 1]]);
+      expect(ask("leaves")).toEqual([]);
+    }
+  };
+  home.write({ "memory/leaves.md": "a", "memory/stays.md": "b" });
+  await home.sync();
+  for (let question = 0; question < 5; question++) expect(ask("leaves")).toEqual([["memory/leaves.md", 1]]);
+  renameSync(join(home.workspace, "memory/leaves.md"), join(home.workspace, "memory/moved.md"));
+  await home.sync();
+  came();
+  home.write({ "memory/stays.md": "another text" });
+  await home.sync();
+  came();
 });

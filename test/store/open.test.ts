@@ -166,6 +166,13 @@ describe("a damaged index", () => {
     writer.close();
   });
 
+  test("a file that is not called like an index is left alone", () => {
+    const path = join(temporaryFolder(), "MEMORY.md");
+    writeFileSync(path, "# Long-term memory\n".repeat(20));
+    expect(() => openIndex(path, { mode: "write" })).toThrow("is left alone");
+    expect(readFileSync(path, "utf8")).toStartWith("# Long-term memory");
+  });
+
   test("with a journal keeps the journal with it", () => {
     const path = newPath();
     mkdirSync(dirname(path));

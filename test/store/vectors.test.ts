@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { readCachedVectors } from "../../src/store/cache.ts";
-import { writeDocuments } from "../../src/store/documents.ts";
+import { documentsIn, removeDocuments, writeDocuments } from "../../src/store/documents.ts";
 import { cacheSpace, servingIdentity } from "../../src/store/identity.ts";
-import { nearestPassages } from "../../src/store/nearest.ts";
+import { cosinesOf, nearestPassages } from "../../src/store/nearest.ts";
 import { cosine } from "../../src/store/ranking.ts";
 import { openIndex } from "../../src/store/open.ts";
 import type { Index, VectorIdentity } from "../../src/store/types.ts";
@@ -133,6 +133,32 @@ for (const form of ["vec0", "packed"] as const) {
       expect(nearestPassages(index, vectorFor("q", 16), { collections: ["memory"], limit: 5 })).toHaveLength(5);
       expect(missingVectors(index, two)).toEqual([]);
       expect(readCachedVectors(index, cacheSpace(identityOf("one")), [sha256("note 1")]).size).toBe(1);
+      index.close();
+    });
+
+    test("of another model that stand among those that serve are never compared", () => {
+      const index = filled(5);
+      const [theirs] = index.db.query<{ hash: string }, []>("SELECT hash FROM content_vectors ORDER BY hash").all();
+      index.db.run("UPDATE content_vectors SET model = 'a', embed_fingerprint = '' WHERE hash = ?", [theirs!.hash]);
+      const query = vectorFor("query");
+      const found = nearestPassages(index, query, { collections: ["memory", "rare"], limit: 50 });
+      expect(found).toHaveLength(9);
+      expect(found.map(({ vectorKey }) => vectorKey)).not.toContain(`${theirs!.hash}_0`);
+      const ids = index.db.query<{ id: number }, []>("SELECT id FROM memq_passages").all();
+      expect(
+        cosinesOf(
+          index,
+          query,
+          ids.map(({ id }) => id),
+        ).size,
+      ).toBe(9);
+      removeDocuments(
+        index,
+        documentsIn(index, ["memory", "rare"]).map(({ id }) => id),
+      );
+      const hashes = found.map(({ vectorKey }) => vectorKey.slice(0, -2));
+      const space = cacheSpace(identityOf("one"));
+      expect(readCachedVectors(index, space, [...hashes, theirs!.hash]).size).toBe(new Set(hashes).size);
       index.close();
     });
 

@@ -1,18 +1,25 @@
 import { describe, expect, test } from "bun:test";
 import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type CollectionScan, scanCollection, scanCollections } from "../../src/sync/scan.ts";
+import { scanCollection, scanCollections } from "../../src/sync/scan.ts";
 import { collectionOf, tempFolder, writeNotes } from "./helpers.ts";
 
 const isRoot = process.getuid?.() === 0;
 
 function pathsOf(root: string, overrides = {}): string[] {
-  return sortedPaths(scanCollection(collectionOf(root, overrides)));
+  return scanCollection(collectionOf(root, overrides))
+    .files.map(({ path }) => path)
+    .toSorted();
 }
 
-function sortedPaths({ files }: CollectionScan): string[] {
-  return files.map(({ path }) => path).sort();
-}
+test.skipIf(process.platform !== "linux")("a name that is no UTF-8 is skipped and named as that", () => {
+  const root = tempFolder();
+  writeNotes(root, { "a.md": "" });
+  writeFileSync(Buffer.concat([Buffer.from(`${root}/bad`), Buffer.from([0xff]), Buffer.from(".md")]), "x");
+  const { files, skipped } = scanCollection(collectionOf(root));
+  expect(files.map(({ path }) => path)).toEqual(["a.md"]);
+  expect(skipped.map(({ reason }) => reason)).toEqual(["its name is not UTF-8"]);
+});
 
 describe("which files belong", () => {
   test("patterns, ignore list and the folders of tools", () => {
@@ -54,7 +61,7 @@ describe("which files belong", () => {
     const root = tempFolder();
     writeNotes(root, { "a.PNG": "12345", "b.jpg": "1", "c.md": "" });
     const scan = scanCollection(collectionOf(root, { media: { extensions: [".png", ".jpg"], maxFileBytes: 4 } }));
-    expect(scan.files.map(({ path, kind }) => `${path} ${kind}`).sort()).toEqual(["b.jpg media", "c.md text"]);
+    expect(scan.files.map(({ path, kind }) => `${path} ${kind}`)).toEqual(["b.jpg media", "c.md text"]);
     expect(scan.skipped).toEqual([{ path: join(root, "a.PNG"), reason: "it is larger than 4 bytes" }]);
     expect(pathsOf(root, { patterns: ["c.md"], media: { extensions: [".jpg"], maxFileBytes: 4 } })).toEqual(["c.md"]);
   });
@@ -88,7 +95,7 @@ describe("links", () => {
   test("are followed inside the root, end in loops, and never lead out", () => {
     const root = linkedRoot();
     const scan = scanCollection(collectionOf(root, { followLinks: true }));
-    expect(sortedPaths(scan)).toEqual(["a.md", "again/b.md", "link.md", "sub/b.md"]);
+    expect(scan.files.map(({ path }) => path).toSorted()).toEqual(["a.md", "again/b.md", "link.md", "sub/b.md"]);
     const reasons = new Map(scan.skipped.map(({ path, reason }) => [path.slice(root.length + 1), reason]));
     expect(reasons.get("leak.md")).toBe("it leads outside the collection");
     expect(reasons.get("out")).toBe("it leads outside the collection");
@@ -109,7 +116,8 @@ test("a file that two collections reach is in the first of an agent's home, in b
   const root = tempFolder();
   writeNotes(root, { "memory/a.md": "", "b.md": "" });
   const collections = [collectionOf(root, { patterns: ["memory/**/*.md"] }), collectionOf(root, { name: "extra" })];
-  const pathsIn = (shareFiles: boolean): string[][] => scanCollections(collections, { shareFiles }).map(sortedPaths);
+  const pathsIn = (shareFiles: boolean): string[][] =>
+    scanCollections(collections, { shareFiles }).map(({ files }) => files.map(({ path }) => path));
   expect(pathsIn(false)).toEqual([["memory/a.md"], ["b.md"]]);
   expect(pathsIn(true)).toEqual([["memory/a.md"], ["b.md", "memory/a.md"]]);
 });
@@ -125,7 +133,7 @@ test.skipIf(isRoot)("an unreadable folder is named, and the rest is scanned", ()
   chmodSync(join(root, "locked"), 0o000);
   const scan = scanCollection(collectionOf(root));
   chmodSync(join(root, "locked"), 0o755);
-  expect(sortedPaths(scan)).toEqual(["a.md"]);
+  expect(scan.files.map(({ path }) => path).toSorted()).toEqual(["a.md"]);
   expect(scan.skipped).toEqual([{ path: join(root, "locked"), reason: "permission denied (EACCES)" }]);
   expect(scan.unreadable).toEqual(["locked"]);
 });

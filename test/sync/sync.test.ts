@@ -161,6 +161,27 @@ describe("what a sync notices", () => {
   });
 });
 
+test.each(["agent", "qmd"] as const)("texts of former versions leave the index of an %s home", async (kind) => {
+  const root = tempFolder();
+  writeNotes(root, { "a.md": "# First version\n", "b.md": "# Secret\n" });
+  const home = kind === "agent" ? homeOf(root) : qmdHomeOf(root);
+  await syncIndex(home);
+  for (const version of ["second", "third"]) {
+    writeNotes(root, { "a.md": `# The ${version} version\n` });
+    await syncIndex(home);
+  }
+  rmSync(join(root, "b.md"));
+  await syncIndex(home);
+  const db = new Database(home.indexPath, { readonly: true });
+  const texts = db.query("SELECT doc FROM content ORDER BY doc").values().flat();
+  // A qmd home keeps what is gone until its `cleanup`.
+  expect(texts).toEqual(kind === "agent" ? ["# The third version\n"] : ["# Secret\n", "# The third version\n"]);
+  expect(db.query("SELECT active FROM documents ORDER BY path").values().flat()).toEqual(
+    kind === "agent" ? [1] : [1, 0],
+  );
+  db.close();
+});
+
 describe("what a sync survives", () => {
   test("a root that vanished keeps its documents, and the report says so", async () => {
     const root = tempFolder();
@@ -295,6 +316,22 @@ describe("a qmd home", () => {
     expect(await syncIndex(home, { collections: ["notes"] })).toMatchObject({ removed: 1 });
     expect(pathsIn(home)).toEqual(["other/b.md"]);
   });
+});
+
+test("a sync of some collections leaves a file with the first that reaches it", async () => {
+  const root = tempFolder();
+  writeNotes(root, { "memory/a.md": "# A\n", "memory/deep/b.md": "# B\n" });
+  const home = homeOf(root, {
+    collections: [
+      collectionOf(root, { patterns: ["memory/**/*.md"] }),
+      collectionOf(join(root, "memory/deep"), { name: "extra", pathPrefix: "memory/deep/" }),
+    ],
+  });
+  await syncIndex(home);
+  const before = contentsOf(home);
+  expect(await syncIndex(home, { collections: ["extra"] })).toMatchObject({ added: 0, removed: 0 });
+  expect(contentsOf(home)).toEqual(before);
+  expect(Object.keys(before)).toEqual(["memory/memory/a.md", "memory/memory/deep/b.md"]);
 });
 
 describe("embedding", () => {

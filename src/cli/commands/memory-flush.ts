@@ -12,7 +12,7 @@ export function run(invocation: Invocation): Promise<void> {
   const compactionCount = required(invocation, "compaction-count");
   return withEngine(invocation, async (engine) => {
     if (flag(invocation, "done")) {
-      recordFlush(engine.agent, { sessionKey, compactionCount });
+      await recordFlush(engine.agent, { sessionKey, compactionCount });
       return flag(invocation, "json") ? writeJson({}) : writeOut(`Recorded for cycle ${compactionCount}.\n`);
     }
     const question = {

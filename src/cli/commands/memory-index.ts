@@ -50,19 +50,21 @@ export async function indexWithProgress(engine: MemoryEngine, force: boolean): P
   try {
     const report = await engine.index({ force, onProgress: (progress) => showProgress(progressLine(progress)) });
     showProgress("");
-    noteProblems(report);
+    noteProblems(report, engine.agent.home.embedding.provider);
     return report;
   } finally {
     showProgress("");
   }
 }
 
-function noteProblems({ warnings, skipped, embedding }: SyncReport): void {
+function noteProblems({ warnings, skipped, embedding }: SyncReport, provider: string): void {
   for (const warning of warnings) notice(warning);
   for (const { path, reason } of skipped) notice(`Skipped ${path}: ${reason}.`);
   if (skipped.length > 0) notice(`${skipped.length} skipped.`);
   if (embedding.state === "failed" || embedding.state === "pending")
     notice(embedding.reason ?? `Embedding: ${embedding.state}.`);
+  // A named provider that could not be set up; that none is at hand where none was named is nothing to tell.
+  else if (embedding.state === "off" && embedding.reason !== undefined && provider !== "auto") notice(embedding.reason);
 }
 
 const PHASES = { scan: "Looking at folders", read: "Reading notes", write: "Writing", embed: "Embedding" };

@@ -1,6 +1,5 @@
 import { existsSync } from "node:fs";
 import { withModelSpec } from "../../embed/spec.ts";
-import { messageOf } from "../../errors.ts";
 import { DEFAULT_QMD_MODELS } from "../../home/qmd-models.ts";
 import type { QmdHome } from "../../home/qmd-home.ts";
 import { documentCounts, documentsWithoutPassages } from "../../store/documents.ts";
@@ -232,19 +231,27 @@ function attempted<T>(work: () => T): T | null {
 }
 
 /** Whether a remote provider answers. */
-async function providerFinding({ home }: QmdHome): Promise<Finding> {
+async function providerFinding({ home, config, places }: QmdHome): Promise<Finding> {
   const { openProvider } = await import("../../embed/registry.ts");
   const label = "embedding provider";
   if (home.embedding.provider === "none") return { ok: true, label, details: "none: keywords only" };
   const { provider, reason } = await openProvider(home.embedding, { kind: "qmd" });
   if (provider === undefined) return { ok: false, label, details: reason ?? "none" };
-  const started = performance.now();
   try {
-    const vector = await provider.embedQuery("A first text.", AbortSignal.timeout(10_000));
-    const ms = Math.round(performance.now() - started);
-    return { ok: true, label, details: `${provider.id}, ${provider.model}: ${vector.length} dimensions in ${ms} ms` };
-  } catch (error) {
-    return { ok: false, label, details: messageOf(error), advice: "Check the provider's key and address." };
+    const { keyOriginOf, probedProvider } = await import("../../embed/probe.ts");
+    const { ok, dims, ms, textsPerSecond, error } = await probedProvider(provider);
+    const key = keyOriginOf(home.embedding, provider.id);
+    const more = [
+      `chosen by ${config.models.embed === undefined ? "QMD_EMBED_MODEL" : `models.embed in ${places.configPath}`}`,
+      key === undefined ? "no key" : `key from ${key}`,
+    ];
+    const named = `${provider.id}, ${provider.model} at ${provider.endpoint}`;
+    if (!ok) {
+      const advice = "Check the provider's key and address.";
+      return { ok, label, details: `${named}: ${error}`, more, advice };
+    }
+    const speed = `${dims} dimensions in ${ms} ms, ${textsPerSecond} texts of 100 words a second`;
+    return { ok, label, details: `${named}: ${speed}`, more };
   } finally {
     await provider.close();
   }

@@ -2,6 +2,7 @@ import type { QmdHome } from "../../home/qmd-home.ts";
 import { type QmdConfig, storeRows } from "../../home/index-yml.ts";
 import { clearLlmCache } from "../../store/cache.ts";
 import { readStoreConfig, replaceStoredCollections, writeStoreConfig } from "../../store/collections.ts";
+import { isDamage, reportDamage } from "../../store/damage.ts";
 import { withWriterLock } from "../../store/lock.ts";
 import { removeOrphanedContents } from "../../store/maintenance.ts";
 import { inTransaction, openIndex } from "../../store/open.ts";
@@ -10,14 +11,23 @@ import type { CollectionReport, SyncProgress } from "../../sync/report.ts";
 import { syncOpenIndex } from "../../sync/sync.ts";
 import { notice, showProgress, writeOut } from "../output.ts";
 
-/** Runs `work` on the index as its only writer. */
+/** Runs `work` on the index as its only writer; where damage shows on the way, once more on a new one. */
 export function writing<T>(qmd: QmdHome, work: (index: Index) => Promise<T> | T): Promise<T> {
-  return withWriterLock(qmd.places.indexPath, async () => {
+  const attempt = async (): Promise<T> => {
     const index = openForWriting(qmd);
     try {
       return await work(index);
     } finally {
       index.close();
+    }
+  };
+  return withWriterLock(qmd.places.indexPath, async () => {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (!isDamage(error)) throw error;
+      reportDamage(qmd.places.indexPath);
+      return attempt();
     }
   });
 }
@@ -51,6 +61,7 @@ export async function indexCollection(index: Index, qmd: QmdHome, name: string):
   const { collections, skipped, warnings } = await syncOpenIndex(index, qmd.home, {
     collections: [name],
     embed: false,
+    keepsTexts: true,
     onProgress: showIndexing,
   }).finally(() => showProgress(""));
   const report = collections[0] ?? { name, files: 0, added: 0, changed: 0, unchanged: 0, removed: 0 };

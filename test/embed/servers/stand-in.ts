@@ -28,7 +28,7 @@ export type Misbehaviour = {
   /** Vectors of texts with this in it are two numbers short. */
   shortFor?: string;
   hang?: boolean;
-  /** A request with a text with this in it is never answered. */
+  /** A request with a text with this in it is not answered before `release`. */
   hangFor?: string;
   /** So many connections are closed without an answer first. */
   closeFirst?: number;
@@ -49,7 +49,11 @@ export type StandIn = {
   origin: string;
   /** Resolves when so many texts were embedded; from then on it hangs. */
   reached(count: number): Promise<void>;
+  /** Numbers in a vector, and in those of particular models. */
   length: number;
+  lengthOf: Record<string, number>;
+  /** Answers what `hangFor` holds back, and holds nothing back any more. */
+  release(): void;
   stop(): Promise<void>;
 };
 
@@ -59,12 +63,18 @@ export function standIn(wire: Wire): StandIn {
   const closer = Bun.listen({ port: 0, hostname: "127.0.0.1", socket: { data: (socket) => socket.terminate() } });
   const origin = `http://127.0.0.1:${server.port}`;
   let goal: { count: number; resolve: () => void } | null = null;
+  const held: (() => void)[] = [];
   const state: StandIn = {
     asked: [],
     all: [],
     embedded: [],
     misbehave: {},
     length: 8,
+    lengthOf: {},
+    release() {
+      delete state.misbehave.hangFor;
+      for (const answerNow of held.splice(0)) answerNow();
+    },
     origin,
     fetch(url, init) {
       const target = new URL(url);
@@ -95,10 +105,10 @@ export function standIn(wire: Wire): StandIn {
     const texts = wire.texts(record);
     if (texts === null) return (await wire.other?.(record)) ?? new Response("404 page not found", { status: 404 });
     state.asked.push(record);
-    return misbehaved(texts) ?? wellBehaved(texts, record);
+    return misbehaved(texts, record) ?? wellBehaved(texts, record);
   }
 
-  function misbehaved(texts: string[]): Response | Promise<Response> | null {
+  function misbehaved(texts: string[], record: Recorded): Response | Promise<Response> | null {
     if (goal !== null && state.embedded.length >= goal.count) {
       goal.resolve();
       goal = null;
@@ -111,15 +121,17 @@ export function standIn(wire: Wire): StandIn {
       return new Response(failFirst.body ?? "busy", { status: failFirst.status, headers: failFirst.headers });
     }
     if (maxItems !== undefined && texts.length > maxItems) return refused(`at most ${maxItems} inputs in a batch`);
-    if (hangFor !== undefined && texts.some((text) => text.includes(hangFor))) return new Promise(() => {});
+    if (hangFor !== undefined && texts.some((text) => text.includes(hangFor)))
+      return new Promise((resolve) => held.push(() => resolve(wellBehaved(texts, record))));
     if (poison !== undefined && texts.some((text) => text.includes(poison))) return refused("invalid input");
     return notJson ? new Response("<html>captive portal</html>") : null;
   }
 
   function wellBehaved(texts: string[], record: Recorded): Response {
     const { notANumber, shortFor, dropOne, reorder } = state.misbehave;
+    const { model = "" } = (record.body ?? {}) as { model?: string };
     const vectors = texts.map((text) => {
-      const vector: unknown[] = vectorOf(text, state.length);
+      const vector: unknown[] = vectorOf(text, state.lengthOf[model] ?? state.length);
       if (notANumber !== undefined && text.includes(notANumber)) vector[3] = null;
       return shortFor !== undefined && text.includes(shortFor) ? vector.slice(2) : vector;
     });
