@@ -105,7 +105,7 @@ export function tokenFinder(wanted: ReadonlySet<string>): (text: string) => stri
 function startsOf(tokens: ReadonlySet<string>): Set<number> {
   irregularStarts ??= Map.groupBy(irregularForms(), ([, base]) => startOf(base, 0, base.length));
   const starts = new Set(Array.from(tokens, (token) => startOf(token, 0, token.length)));
-  for (const start of [...starts])
+  for (const start of starts)
     for (const [form, base] of irregularStarts.get(start) ?? [])
       if (tokens.has(stem(base, LATIN))) starts.add(startOf(form, 0, form.length));
   return starts;
