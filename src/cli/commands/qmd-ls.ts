@@ -1,6 +1,6 @@
 import { MemqError } from "../../errors.ts";
 import { documentCounts, listedDocuments } from "../../store/documents.ts";
-import { writeOut } from "../output.ts";
+import { visibleName, writeOut } from "../output.ts";
 import type { Invocation } from "../parse.ts";
 import { formatOf } from "../qmd/format.ts";
 import { documentName } from "../qmd/names.ts";
@@ -73,7 +73,7 @@ function documentsText(
   const now = Date.now();
   const lines = rows.map(({ path, modifiedAt }, at) => {
     const size = (sizes[at] ?? "").padStart(width);
-    return `${size}  ${dateText(new Date(modifiedAt), now)}  ${documentName(open, { collection, path })}`;
+    return `${size}  ${dateText(new Date(modifiedAt), now)}  ${visibleName(documentName(open, { collection, path }))}`;
   });
   return `${lines.join("\n")}\n`;
 }

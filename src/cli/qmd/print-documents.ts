@@ -1,4 +1,4 @@
-import { writeOut } from "../output.ts";
+import { documentShown, visible, visibleName, writeOut } from "../output.ts";
 import { csvValue, type Format, xmlAttribute, xmlText } from "./format.ts";
 
 /** One document of several as it is printed: its text, or why that was left out. */
@@ -76,9 +76,11 @@ const PRINTERS: Record<Format, Printer> = {
     const rule = "=".repeat(60);
     return documents
       .map(({ file, docid, context, body = "", skipped }) => {
-        const name = docid === undefined ? file : `${file}  ${docid}`;
-        const folder = context === undefined || skipped !== undefined ? "" : `Folder Context: ${context}\n---\n\n`;
-        return `\n${rule}\nFile: ${name}\n${rule}\n\n${folder}${skipped === undefined ? body : `[SKIPPED: ${skipped}]`}\n`;
+        const name = docid === undefined ? visibleName(file) : `${visibleName(file)}  ${docid}`;
+        const folder =
+          context === undefined || skipped !== undefined ? "" : `Folder Context: ${visible(context)}\n---\n\n`;
+        const text = skipped === undefined ? documentShown(body) : visible(`[SKIPPED: ${skipped}]`);
+        return `\n${rule}\nFile: ${name}\n${rule}\n\n${folder}${text}\n`;
       })
       .join("");
   },
