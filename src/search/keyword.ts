@@ -1,4 +1,4 @@
-import { corpusStats, documentFrequencies, keywordCandidates, tokensOf } from "../store/keyword.ts";
+import { bodyLengths, corpusStats, documentFrequencies, keywordCandidates, tokensOf } from "../store/keyword.ts";
 import type { Index, KeywordCandidate, KeywordMatch, Scope } from "../store/types.ts";
 import { enough, type LegScope } from "./leg.ts";
 import type { ParsedQuery, QueryTerm } from "./query.ts";
@@ -48,13 +48,15 @@ export function keywordLeg(index: Index, query: ParsedQuery, scope: LegScope): K
   const candidates = candidatesOf(index, parsed, parsed.match, rarity, scope);
   const closely = [...candidates.slice(0, SCORED), ...holdingPhrases(index, parsed, scope)];
   const score = scorer(parsed, rarity);
-  const tokens = tokensOf(index, [...new Set(closely.map((candidate) => candidate.passageId))]);
+  const ids = [...new Set(closely.map((candidate) => candidate.passageId))];
+  const tokens = tokensOf(index, ids);
+  const lengths = bodyLengths(index, ids);
   const hits = new Map<number, KeywordHit>();
   let least = Infinity;
   for (const { passageId, documentId } of closely) {
     const found = tokens.get(passageId);
     if (found === undefined || hits.has(passageId)) continue;
-    const hit = Object.assign(score(found.body, found.name), { passageId, documentId });
+    const hit = Object.assign(score(found.body, found.name, lengths.get(passageId) ?? 0), { passageId, documentId });
     hits.set(passageId, hit);
     least = Math.min(least, hit.bm25);
   }
@@ -112,8 +114,9 @@ export function scoreByKeyword(index: Index, query: ParsedQuery, passageIds: rea
   const scores = new Map<number, number>();
   if (parsed.match === null || passageIds.length === 0) return scores;
   const score = scorer(parsed, rarityOf(index, parsed));
+  const lengths = bodyLengths(index, passageIds);
   for (const [passageId, { body, name }] of tokensOf(index, passageIds)) {
-    const { bm25 } = score(body, name);
+    const { bm25 } = score(body, name, lengths.get(passageId) ?? 0);
     if (bm25 > 0) scores.set(passageId, bm25);
   }
   return scores;
@@ -139,7 +142,8 @@ function withFewTerms(index: Index, parsed: ParsedQuery): ParsedQuery {
   return { ...parsed, terms, phrases, match: any.length === 0 ? null : { ...parsed.match, any } };
 }
 
-type Scorer = (body: string, name: string) => { bm25: number; exact: boolean };
+/** `length` is the number of tokens in the body. */
+type Scorer = (body: string, name: string, length: number) => { bm25: number; exact: boolean };
 
 type ScoredTerm = {
   term: string;
@@ -152,17 +156,17 @@ type ScoredTerm = {
 
 function scorer(parsed: ParsedQuery, { frequencies, passages, meanBody }: Rarity): Scorer {
   const terms = scoredTerms(parsed, frequencies, Math.max(passages, MIN_PASSAGES));
-  const buckets = bucketsOf(terms);
+  const visitTerms = termVisitor(terms);
   const phrases = parsed.phrases.map((phrase) => phrase.join(" "));
   const counts = new Float64Array(terms.length);
-  return (body, name) => {
+  return (body, name, length) => {
     counts.fill(0);
     const window = new Window(terms);
-    const length = visitTerms(body, buckets, (term, place) => {
+    visitTerms(body, (term, place) => {
       counts[term]!++;
       if (terms[term]!.placed) window.add(term, place);
     });
-    visitTerms(name, buckets, (term) => (counts[term]! += NAME_WEIGHT));
+    visitTerms(name, (term) => (counts[term]! += NAME_WEIGHT));
     const norm = K1 * (1 - B + (B * length) / Math.max(meanBody, 1));
     let bm25 = CLOSENESS * window.closeness();
     let exact = phrases.some((phrase) => holdsRun(body, phrase) || holdsRun(name, phrase));
@@ -192,32 +196,34 @@ function scoredTerms(parsed: ParsedQuery, frequencies: Map<string, number>, tota
   });
 }
 
-/** Terms with their place in the list, by the low bits of their first character: nearly every token of a text is ruled out by it. */
-type Buckets = { term: string; place: number }[][];
+type TermVisitor = (tokens: string, visit: (term: number, place: number) => void) => void;
 
-function bucketsOf(terms: ScoredTerm[]): Buckets {
-  const buckets: Buckets = Array.from({ length: 128 }, () => []);
-  for (const [place, { term }] of terms.entries()) buckets[term.charCodeAt(0) & 127]!.push({ term, place });
-  return buckets;
+/**
+ * Makes a function that calls `visit` for each of the terms in a string of tokens, with a place: places are as far apart as the tokens
+ * are, but never further than the window is wide. The search is one expression's, in native code: most processes ask once, and a loop
+ * over all characters would end before it is compiled.
+ */
+function termVisitor(terms: ScoredTerm[]): TermVisitor {
+  const places = new Map(terms.map(({ term }, place) => [term, place]));
+  const any = terms.map(({ term }) => term.replace(/[\\^$.*+?()[\]{}|/-]/g, String.raw`\$&`)).join("|");
+  const pattern = new RegExp(` (?:${any})(?= )`, "g");
+  return (tokens, visit) => {
+    const text = ` ${tokens} `;
+    let place = 0;
+    let last = -1;
+    pattern.lastIndex = 0;
+    for (let found = pattern.exec(text); found !== null; found = pattern.exec(text)) {
+      if (last >= 0) place += blanksBetween(text, last, found.index);
+      last = found.index;
+      visit(places.get(found[0].slice(1))!, place);
+    }
+  };
 }
 
-const BLANK = 32;
-
-/** Calls `visit` for each term in a string of tokens, with the token's place in it; returns the number of tokens. */
-function visitTerms(tokens: string, buckets: Buckets, visit: (term: number, place: number) => void): number {
+/** How many blanks stand behind `from` up to `to`, itself one; counted up to the width of the window. */
+function blanksBetween(text: string, from: number, to: number): number {
   let count = 0;
-  let start = 0;
-  const length = tokens.length;
-  while (start < length) {
-    const bucket = buckets[tokens.charCodeAt(start) & 127]!;
-    let end = start + 1;
-    while (end < length && tokens.charCodeAt(end) !== BLANK) end++;
-    for (const { term, place } of bucket) {
-      if (term.length === end - start && tokens.startsWith(term, start)) visit(place, count);
-    }
-    count++;
-    start = end + 1;
-  }
+  for (let at = from; at < to && count < WINDOW_TOKENS; at = text.indexOf(" ", at + 1)) count++;
   return count;
 }
 

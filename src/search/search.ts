@@ -31,9 +31,10 @@ export async function search(engine: SearchEngine, request: SearchRequest): Prom
   const scope = scopeOf(engine.index, request);
   if (query === "" || scope.collections.length === 0 || request.limit < 1) return emptyAnswer();
   const parsed = parseQuery(query, profile.grammar);
+  const isAlone = !engine.provider;
   const legScope = {
     ...scope,
-    limit: Math.max(profile.pool, profile.unit === "documents" ? request.limit * 4 : request.limit),
+    limit: Math.max(poolOf(request, isAlone), profile.unit === "documents" ? request.limit * 4 : request.limit),
     ...(profile.unit === "documents" ? { documents: request.limit } : {}),
   };
   const byVector = startVectorLeg(engine, parsed.text, request.deadline, legScope);
@@ -62,6 +63,19 @@ export async function search(engine: SearchEngine, request: SearchRequest): Prom
     ...(vector?.failure ? { providerFailure: vector.failure } : {}),
   };
   return request.rerank ? withReranking(answer, query, request) : answer;
+}
+
+/** Where words alone rank, what they put below so many candidates is hardly ever answered; a small answer looks at few. */
+const LEAST_ALONE = 60;
+const ALONE_PER_ROW = 4;
+
+/**
+ * How many candidates a leg is asked for. A second opinion on each of them is what a pool is for: without a vector leg less of it will
+ * do, except where age may turn the whole order round.
+ */
+function poolOf({ profile, limit }: SearchRequest, isAlone: boolean): number {
+  if (!isAlone || profile.recency.mode === "documented") return profile.pool;
+  return Math.min(profile.pool, Math.max(LEAST_ALONE, limit * ALONE_PER_ROW));
 }
 
 function emptyAnswer(): SearchAnswer {

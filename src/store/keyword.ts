@@ -75,15 +75,23 @@ function varints(bytes: Uint8Array): number[] {
   return numbers;
 }
 
-/** Index tokens of passages, as the keyword leg would have returned them. */
-export function tokensOf(index: Index, passageIds: readonly number[]): Map<number, { body: string; name: string }> {
-  const query = index.db.query<{ body: string; name: string }, [number]>(
-    "SELECT body, name FROM memq_fts WHERE rowid = ?",
+/** Index tokens of a passage, each kind joined by blanks. */
+export type PassageTokens = { body: string; name: string };
+
+/** Index tokens of passages, as they were indexed. From FTS5's own table: one query of few columns, nothing asked of its tokenizer. */
+export function tokensOf(index: Index, passageIds: readonly number[]): Map<number, PassageTokens> {
+  const query = index.db.query<PassageTokens & { id: number }, [string]>(
+    "SELECT c.id, c.c0 AS body, c.c1 AS name FROM json_each(?) asked CROSS JOIN memq_fts_content c ON c.id = asked.value",
   );
-  const found = new Map<number, { body: string; name: string }>();
-  for (const id of passageIds) {
-    const row = query.get(id);
-    if (row !== null) found.set(id, row);
-  }
-  return found;
+  const rows = query.all(JSON.stringify(passageIds));
+  return new Map(rows.map(({ id, body, name }) => [id, { body, name }]));
+}
+
+/** How many tokens the bodies of passages have, as FTS5 counted them (its "docsize" records): nothing is read again to know it. */
+export function bodyLengths(index: Index, passageIds: readonly number[]): Map<number, number> {
+  const query = index.db.query<{ id: number; size: Uint8Array }, [string]>(
+    "SELECT id, sz AS size FROM memq_fts_docsize WHERE id IN (SELECT value FROM json_each(?))",
+  );
+  const rows = query.all(JSON.stringify(passageIds));
+  return new Map(rows.map(({ id, size }) => [id, varints(size)[0] ?? 0]));
 }

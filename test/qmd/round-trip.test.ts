@@ -190,6 +190,31 @@ describe("a name", () => {
   });
 });
 
+test("a name from an index that was named by a path opens it from every folder", async () => {
+  const home = await qmdHome({ "n/a.md": "textual\n", "m/b.md": "x\n" });
+  await home.run("--index", "./work/notes", "collection", "add", "n");
+  const [row] = (await home.json("search", "textual", "--json", "--index", "./work/notes")) as { file: string }[];
+  const child = Bun.spawn(home.command("get", row?.file ?? ""), {
+    cwd: join(home.root, "m"),
+    env: { ...process.env, ...home.env },
+  });
+  expect(await new Response(child.stdout).text()).toContain("1: textual\n");
+  home.remove();
+});
+
+test("an empty --index is none", async () => {
+  const home = await qmdHome({ "n/a.md": "textual\n" });
+  expect(await home.json("search", "textual", "--json", "--index=")).toMatchObject([{ file: "qmd://n/a.md" }]);
+  home.remove();
+});
+
+test("a path that looks like an address is a path all the same", async () => {
+  const home = await qmdHome({ "n/qmd:x.md": "textual\n" });
+  const [row] = (await home.json("search", "textual", "--json")) as { path: string }[];
+  expect((await home.run("get", row?.path ?? "")).stdout).toContain("1: textual\n");
+  home.remove();
+});
+
 describe("get", () => {
   test("prints the file as it is now, and what was indexed when it is gone", async () => {
     const changing = await qmdHome({ "n/a.md": "before\n", "n/b.md": "stays in the index\n" });
