@@ -2,6 +2,7 @@
  * The only place that writes to stdout. Results go there, everything said about them goes to stderr. Built-in modules are looked up
  * when needed: importing them takes longer than the whole of `--version`.
  */
+import { printableText } from "../printable.ts";
 
 /** One line, by the way out that needs nothing loaded. */
 export function writeLine(line: string): void {
@@ -20,31 +21,12 @@ export function writeJson(value: unknown): void {
 
 /** A sentence for a person, on stderr. It may quote names and answers of others. */
 export function notice(sentence: string): void {
-  writeWhole(2, `${visible(sentence)}\n`);
+  writeWhole(2, `${printableText(sentence)}\n`);
 }
 
-/**
- * Text from notes as people are shown it: a control character is written out (`\x1B`), since a terminal would obey it; tabs and line
- * ends stay.
- */
-export function visible(text: string): string {
-  // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
-  return text.replace(/\r(?!\n)|[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/g, (control) => {
-    return `\\x${control.charCodeAt(0).toString(16).toUpperCase().padStart(2, "0")}`;
-  });
-}
-
-/** A file's name on one line, without control characters: one that holds some is percent-encoded, as names may be given, too. */
-export function visibleName(name: string): string {
-  // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
-  if (!/[\u0000-\u001f\u007f-\u009f]/.test(name)) return name;
-  // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
-  return name.replace(/[%\u0000-\u001f\u007f-\u009f]/g, encodeURIComponent);
-}
-
-/** A whole document: as it is for a program, as `visible` for a person. */
+/** A whole document: as it is for a program, without control characters for a person. */
 export function documentShown(text: string): string {
-  return isOnTerminal() ? visible(text) : text;
+  return isOnTerminal() ? printableText(text) : text;
 }
 
 /** Replaces the progress line on a terminal; elsewhere nothing. An empty line removes it. */

@@ -2,7 +2,7 @@
 import { afterAll, expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { visible, visibleName } from "../../src/cli/output.ts";
+import { printableName, printableText } from "../../src/printable.ts";
 import { qmdHome } from "../qmd/homes.ts";
 import { memq } from "./program.ts";
 
@@ -20,7 +20,7 @@ test("memory search writes out control characters of notes and names, and leaves
   const { stdout } = await memq(["memory", "search", "cameras", ...place]);
   expect(stdout).not.toMatch(STEERING);
   expect(stdout).toContain("memory/ev%1B[31mil.md:");
-  expect(stdout).toContain("hang \\x1B[2J\\x9B31m in the hall.\tAll\\x0Dof them.");
+  expect(stdout).toContain("hang \\x1b[2J\\x9b31m in the hall.\tAll\\x0dof them.");
   const { results } = JSON.parse((await memq(["memory", "search", "cameras", "--json", ...place])).stdout);
   expect(results[0].path).toBe("memory/ev\u001B[31mil.md");
   expect(results[0].snippet).toContain("\u001B[2J\u009B31m");
@@ -40,8 +40,8 @@ test("qmd's text does so too, and the name that it prints can be opened", async 
 });
 
 test("what holds no control character is printed as it is", () => {
-  for (const text of ["a\tb\nc\r\nd", "100% é 腾 🐘", "\u00A0\u202Eא"]) {
-    expect(visible(text)).toBe(text);
-    if (!/[\t\n]/.test(text)) expect(visibleName(text)).toBe(text);
+  for (const text of ["a\tb\nc\r\nd", "100% é 腾 🐘", "\u00A0\u200Fא"]) {
+    expect(printableText(text)).toBe(text);
+    if (!/[\t\n\u200F]/.test(text)) expect(printableName(text)).toBe(text);
   }
 });

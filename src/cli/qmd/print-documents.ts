@@ -1,4 +1,5 @@
-import { documentShown, visible, visibleName, writeOut } from "../output.ts";
+import { printableName, printableText } from "../../printable.ts";
+import { documentShown, writeOut } from "../output.ts";
 import { csvValue, type Format, xmlAttribute, xmlText } from "./format.ts";
 
 /** One document of several as it is printed: its text, or why that was left out. */
@@ -76,10 +77,10 @@ const PRINTERS: Record<Format, Printer> = {
     const rule = "=".repeat(60);
     return documents
       .map(({ file, docid, context, body = "", skipped }) => {
-        const name = docid === undefined ? visibleName(file) : `${visibleName(file)}  ${docid}`;
+        const name = docid === undefined ? printableName(file) : `${printableName(file)}  ${docid}`;
         const folder =
-          context === undefined || skipped !== undefined ? "" : `Folder Context: ${visible(context)}\n---\n\n`;
-        const text = skipped === undefined ? documentShown(body) : visible(`[SKIPPED: ${skipped}]`);
+          context === undefined || skipped !== undefined ? "" : `Folder Context: ${printableText(context)}\n---\n\n`;
+        const text = skipped === undefined ? documentShown(body) : printableText(`[SKIPPED: ${skipped}]`);
         return `\n${rule}\nFile: ${name}\n${rule}\n\n${folder}${text}\n`;
       })
       .join("");

@@ -1,4 +1,5 @@
-import { visible, visibleName, writeOut } from "../output.ts";
+import { printableLine, printableName, printableText } from "../../printable.ts";
+import { writeOut } from "../output.ts";
 import { csvValue, type Format, numbered, xmlAttribute, xmlText } from "./format.ts";
 import type { Row } from "./rows.ts";
 
@@ -110,14 +111,14 @@ function jsonRow(row: Row, lineNumbers: boolean): object {
 }
 
 function cliRow(row: Row, { lineNumbers, decoration }: PrintOptions): string {
-  const file = visibleName(row.file);
+  const file = printableName(row.file);
   const place = row.matches ? `${file}:${row.line}` : file;
-  const text = visible(lineNumbers ? numbered(row.text, row.whole ? 1 : row.line) : row.text);
-  const title = visible(row.title);
+  const text = printableText(lineNumbers ? numbered(row.text, row.whole ? 1 : row.line) : row.text);
+  const title = printableLine(row.title);
   const lines = [
     `${decoration?.name(row, place) ?? place}${row.docid === undefined ? "" : ` ${row.docid}`}`,
     `Title: ${decoration?.title(title) ?? title}`,
-    ...(row.context === undefined ? [] : [`Context: ${visible(row.context)}`]),
+    ...(row.context === undefined ? [] : [`Context: ${printableText(row.context)}`]),
     `Score: ${String(Math.round(row.score * 100)).padStart(3)}%`,
     ...(row.explained ?? []),
     "",
