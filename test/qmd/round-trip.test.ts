@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { constantFrom, sample, string, tuple } from "fast-check";
-import { rmSync } from "node:fs";
+import { rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { resolveQmdHome } from "../../src/home/qmd-home.ts";
 import type { ResolveContext } from "../../src/search/resolve.ts";
@@ -199,6 +199,15 @@ test("a name from an index that was named by a path opens it from every folder",
     env: { ...process.env, ...home.env },
   });
   expect(await new Response(child.stdout).text()).toContain("1: textual\n");
+  home.remove();
+});
+
+test("a file that links lead to is shown once", async () => {
+  const home = await qmdHome({ "n/a.md": "textual\n" }, { sync: false });
+  symlinkSync("a.md", join(home.root, "n/b.md"));
+  await home.sync();
+  expect(await home.json("search", "textual", "--json")).toHaveLength(1);
+  expect((await home.run("get", "n/b.md")).stdout).toContain("1: textual\n");
   home.remove();
 });
 
