@@ -63,6 +63,12 @@ const REFUSALS: [
     "Move it away, or choose another place.",
   ],
   [
+    /^EISDIR/,
+    "NO_FILE",
+    (path) => `A folder stands where a file is needed${path}.`,
+    "Move it away, or choose another place.",
+  ],
+  [
     /^(EMFILE|ENFILE)/,
     "TOO_MANY_FILES",
     (path) => `The system has no more files to open${path}.`,

@@ -86,7 +86,9 @@ export function number(
   if (inside && (!range.whole || Number.isInteger(parsed))) return parsed;
   const kind = range.whole ? "a whole number" : "a number";
   const span = range.max === undefined ? `of at least ${range.min}` : `from ${range.min} to ${range.max}`;
-  throw usageError(`--${name} takes ${kind} ${span}, not '${text}'`);
+  const word = name.length === 1 ? `-${name}` : `--${name}`;
+  const limits = range.min === -Number.MAX_SAFE_INTEGER ? "" : ` ${span}`;
+  throw usageError(`${word} takes ${kind}${limits}, not '${text}'`);
 }
 
 /** The value of an option that knows only certain ones. Throws a usage error that lists them. */

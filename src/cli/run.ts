@@ -1,8 +1,10 @@
 import { asMemqError } from "../errors.ts";
 import { versionLine } from "../version.ts";
+import { endOnSignals } from "./interrupted.ts";
 import { notice, writeOut } from "./output.ts";
 import type { Program } from "./parse.ts";
 import { readArgv } from "./parse.ts";
+import { checkChoices } from "./qmd/choices.ts";
 
 /** Parses, runs, and answers with the exit code; every failure becomes one sentence and a hint on stderr. */
 export async function runCommandLine(argv: readonly string[], program: Program): Promise<number> {
@@ -18,6 +20,8 @@ export async function runCommandLine(argv: readonly string[], program: Program):
       writeOut(helpText(request.words, program));
       return request.asked ? 0 : 1;
     }
+    checkChoices(request.invocation);
+    endOnSignals();
     const [{ runCommand }, { cittyCommand }] = await Promise.all([import("citty"), import("./citty.ts")]);
     const { result } = await runCommand(cittyCommand(request.invocation), { rawArgs: [] });
     return typeof result === "number" ? result : 0;

@@ -87,7 +87,13 @@ function needsStrictParser(text: string): boolean {
 }
 
 async function strictlyParsed(text: string, path: string): Promise<unknown> {
-  return (await indexYmlDocument(text, path)).toJS();
+  const document = await indexYmlDocument(text, path);
+  try {
+    return document.toJS();
+  } catch (error) {
+    // Aliases of aliases that would unfold to more than memory holds.
+    throw yamlError(path, { message: messageOf(error) });
+  }
 }
 
 /** The text of `index.yml` as a document that keeps its comments; throws `CONFIG_SYNTAX` for what can't be read in full. */

@@ -61,7 +61,7 @@ function qmdSearchProfile(): SearchProfile {
 
 /** What a qmd home is resolved from. */
 export type QmdHomeRequest = {
-  /** `--index`; switches project-local homes off. */
+  /** `--index`; switches project-local homes off, unless it is empty. */
   index?: string | undefined;
   env: Env;
   cwd: string;
@@ -139,11 +139,12 @@ export function qmdPlaces({ index, env, cwd }: QmdHomeRequest): QmdPlaces {
     modelsDir: join(cacheDir, "models"),
     trustFile: join(configDir, "trusted.json"),
   };
-  const local = index === undefined ? projectConfig(cwd) : null;
+  const isNamed = index !== undefined && index !== "";
+  const local = isNamed ? null : projectConfig(cwd);
   if (local !== null) {
     return { ...shared, indexName: "index", configPath: local, indexPath: join(dirname(local), "index.sqlite") };
   }
-  const indexName = index === undefined ? "index" : indexFileName(index, cwd);
+  const indexName = isNamed ? indexFileName(index, cwd) : "index";
   const indexPath = envText(env, "INDEX_PATH");
   return {
     ...shared,

@@ -1,5 +1,6 @@
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { basename, dirname, relative, resolve } from "node:path";
+import { printableLine } from "../printable.ts";
 import { withWriterLock } from "../store/lock.ts";
 import type { QmdCollectionConfig, QmdConfig } from "./index-yml.ts";
 import { isObject, textAt, type JsonObject } from "./json.ts";
@@ -138,13 +139,19 @@ function writeRecords(trustFile: string, records: JsonObject): void {
   renameSync(temporary, realPath(trustFile));
 }
 
-/** What to say when a configuration is not trusted and nobody can be asked, one line each. */
+/**
+ * What to say when a configuration is not trusted and nobody can be asked, one line each. What it asks for is shown with its control
+ * characters written out, so that none of it can hide from who approves it.
+ */
 export function untrustedNotice(trust: Trust, program: string): string[] {
   const { hooks, paths, models } = trust.gated;
+  const items = [
+    ...hooks.map(([name, command]) => `update command of '${name}': ${command}`),
+    ...paths.map(([name, path]) => `collection '${name}' outside this project: ${path}`),
+    ...models.map(([slot, uri]) => `${slot} model: ${uri}`),
+  ];
   return [
-    ...hooks.map(([name, command]) => `  update command of '${name}': ${command}`),
-    ...paths.map(([name, path]) => `  collection '${name}' outside this project: ${path}`),
-    ...models.map(([slot, uri]) => `  ${slot} model: ${uri}`),
+    ...items.map((item) => `  ${printableLine(item)}`),
     "Config that came with a checkout is not trusted by default.",
     "Skipping them — no terminal to confirm on. Indexing of this project continues.",
     `Approve with '${program} trust', or set QMD_TRUST_LOCAL_CONFIG=1 for unattended runs.`,

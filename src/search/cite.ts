@@ -79,10 +79,11 @@ function known<K, V>(map: Map<K, V>, key: K, make: () => V): V {
   return value;
 }
 
-/** A document's file by its real path, where several collections are searched, which may hold the same one. */
+/** A document's file by its real path, where several collections, or links in one, may lead to the same one. */
 function realFileOf({ collection, path }: DocumentRow, { collections, request }: CiteContext): string {
-  const file = join(collections.get(collection)?.root ?? "", path);
-  if (request.collections.length < 2) return file;
+  const { root = "", followLinks = false } = collections.get(collection) ?? {};
+  const file = join(root, path);
+  if (request.collections.length < 2 && !followLinks) return file;
   try {
     return realpathSync(file);
   } catch {

@@ -1,5 +1,6 @@
 import { lstatSync, readFileSync, realpathSync, statSync } from "node:fs";
-import { join, sep } from "node:path";
+import { join } from "node:path";
+import { isInside } from "../home/paths.ts";
 import type { Collection } from "../home/types.ts";
 import { cutPassages } from "../notes/cut.ts";
 import { decodeNote } from "../notes/decode.ts";
@@ -46,7 +47,7 @@ export function textNow(document: Pick<DocumentRow, "path">, collection: Collect
 
 /** What was indexed lay inside the root; a link put in its place must not lead out of it. */
 function isInRoot(path: string, { root }: Collection): boolean {
-  return realpathSync(path).startsWith(realpathSync(root) + sep);
+  return isInside(realpathSync(path), realpathSync(root));
 }
 
 function changedFile(path: string, document: DocumentRow, collection: Collection, cutting: Cutting): FileState {

@@ -1,4 +1,4 @@
-import { documentPaths, documentPathsHolding } from "../store/documents.ts";
+import { documentPaths, documentPathsHolding, documentRoster } from "../store/documents.ts";
 import { changeStamp } from "../store/meta.ts";
 import type { Index, Scope } from "../store/types.ts";
 import { isAscii } from "./scripts.ts";
@@ -8,8 +8,16 @@ export type NameHit = { documentId: number; tier: 1 | 2 | 3 };
 
 type Named = NameHit & { collection: string };
 
-/** Names of an index as long as nobody writes to it: a question is looked up in them every time and nearly never found. */
-const known = new WeakMap<Index, { stamp: string; names: Map<string, Named[]> }>();
+/**
+ * What is remembered of an index, since a question is looked up in its names every time and nearly never found. `names` are those of
+ * `roster`, gathered when it has been asked for `questions` times.
+ */
+type Known = { stamp: string; roster: string; questions: number; names: Map<string, Named[]> | null };
+
+const known = new WeakMap<Index, Known>();
+
+/** To gather all names pays only where more questions come: until then, and while documents come and go, each is answered by a scan. */
+const GATHERED_FROM = 3;
 
 /**
  * The documents in scope whose name is what was typed, whatever its case, best tier first. A query with a `/` can only be a
@@ -24,24 +32,26 @@ export function nameLeg(index: Index, query: string, scope: Scope): NameHit[] {
     .map(({ documentId, tier }) => ({ documentId, tier }));
 }
 
-/** Indexes that were asked before. */
-const asked = new WeakSet<Index>();
-
-/** The first question is answered by a scan: to gather all names pays only where more questions come. */
 function documentsNamed(index: Index, name: string): Named[] {
-  const isFirst = !asked.has(index) && isAscii(name) && name !== "";
-  asked.add(index);
-  const names = isFirst ? namesAmong(documentPathsHolding(index, name)) : namesOf(index);
-  return names.get(name) ?? [];
+  if (name === "") return [];
+  const now = knownOf(index);
+  now.questions += 1;
+  if (now.names === null && now.questions < GATHERED_FROM && isAscii(name))
+    return namesAmong(documentPathsHolding(index, name)).get(name) ?? [];
+  now.names ??= namesAmong(documentPaths(index));
+  return now.names.get(name) ?? [];
 }
 
-function namesOf(index: Index): Map<string, Named[]> {
+function knownOf(index: Index): Known {
   const stamp = changeStamp(index);
-  const remembered = known.get(index);
-  if (remembered?.stamp === stamp) return remembered.names;
-  const names = namesAmong(documentPaths(index));
-  known.set(index, { stamp, names });
-  return names;
+  const before = known.get(index);
+  if (before?.stamp === stamp) return before;
+  // A process that answers one question alone needs no roster.
+  const roster = before === undefined ? "" : documentRoster(index);
+  const stays = before !== undefined && before.roster === roster;
+  const now = stays ? { ...before, stamp } : { stamp, roster, questions: 0, names: null };
+  known.set(index, now);
+  return now;
 }
 
 function namesAmong(documents: { id: number; collection: string; path: string }[]): Map<string, Named[]> {

@@ -147,7 +147,7 @@ function exactResolution(context: ResolveContext, name: string): Resolution {
     return null;
   };
   const bare = withoutScheme(name);
-  if (bare !== name) return first(namedPlaces(home, bare)) ?? { kind: "missing" };
+  if (bare !== name) return first(namedPlaces(home, bare)) ?? pick(context, documentsByPath(index, name));
   if (isDiskPath(name)) return first(diskPlaces(context, name)) ?? byRealPath(context, name);
   const named = first(namedPlaces(home, name));
   if (named !== null) return named;

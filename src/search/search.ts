@@ -2,6 +2,7 @@ import type { EmbeddingProvider } from "../embed/types.ts";
 import type { Collection, Home } from "../home/types.ts";
 import { documentsIn } from "../store/documents.ts";
 import { tokensOf } from "../store/keyword.ts";
+import { inSnapshot } from "../store/open.ts";
 import { passagesOf, rankingFacts } from "../store/passages.ts";
 import type { Index, Scope } from "../store/types.ts";
 import { type LegHits, fillScores, gather } from "./candidates.ts";
@@ -38,21 +39,23 @@ export async function search(engine: SearchEngine, request: SearchRequest): Prom
     ...(profile.unit === "documents" ? { documents: request.limit } : {}),
   };
   const byVector = startVectorLeg(engine, parsed.text, request.deadline, legScope);
-  const byKeyword = (): KeywordHit[] => keywordLeg(engine.index, parsed, legScope);
+  const byKeyword = (): KeywordHit[] => inSnapshot(engine.index, () => keywordLeg(engine.index, parsed, legScope));
   // The keyword leg works while the provider does; without `hybrid` it only stands in for a vector leg that can't answer.
   const early = profile.hybrid || !byVector ? byKeyword() : null;
   const vector = byVector && (await byVector);
   const keyword = early ?? (vector?.hits ? [] : byKeyword());
 
   const legs: LegHits = { keyword, vector: vector?.hits ?? [] };
-  const ranked = rankedRows(engine, request, parsed, scope, legs, vector);
-  const rows = profile.unit === "documents" ? bestPerDocument(ranked) : ranked;
-  const { hits, notices, stale } = cite(answered(rows, request, tokenReader(engine.index)), request.limit, {
-    index: engine.index,
-    home: engine.home,
-    request,
-    collections: collectionsByName(engine.home),
-    termsIn: termFinder(parsed),
+  const { hits, notices, stale } = inSnapshot(engine.index, () => {
+    const ranked = rankedRows(engine, request, parsed, scope, legs, vector);
+    const rows = profile.unit === "documents" ? bestPerDocument(ranked) : ranked;
+    return cite(answered(rows, request, tokenReader(engine.index)), request.limit, {
+      index: engine.index,
+      home: engine.home,
+      request,
+      collections: collectionsByName(engine.home),
+      termsIn: termFinder(parsed),
+    });
   });
   const answer: SearchAnswer = {
     hits,

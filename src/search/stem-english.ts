@@ -24,8 +24,8 @@ const IRREGULAR_FORMS =
 
 let irregular: Map<string, string> | undefined;
 
-/** The base form of an irregular one. */
-function regular(word: string): string | undefined {
+/** Irregular forms with their base forms. */
+export function irregularForms(): ReadonlyMap<string, string> {
   if (irregular === undefined) {
     irregular = new Map();
     for (const row of IRREGULAR_FORMS.split("|")) {
@@ -33,7 +33,7 @@ function regular(word: string): string | undefined {
       for (const form of forms) irregular.set(form, base);
     }
   }
-  return irregular.get(word);
+  return irregular;
 }
 
 const VOWEL = /[aeiouy]/;
@@ -52,7 +52,7 @@ function region(word: string, from: number): number {
 /** The second Porter stemmer ("English" of snowballstem.org), with irregular forms; a lower-case word without accents. */
 export function stemEnglish(word: string): string {
   if (word.length < 3) return word;
-  const base = regular(word);
+  const base = irregularForms().get(word);
   if (base === word) return word;
   let form = (base ?? word).replace(/^y|(?<=[aeiouy])y/g, "Y");
   const prefix = /^(gener|commun|arsen)/.exec(form)?.[0].length;

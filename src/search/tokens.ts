@@ -11,6 +11,7 @@ import {
   foldWord,
   isAscii,
 } from "./scripts.ts";
+import { irregularForms } from "./stem-english.ts";
 import { stem } from "./stem.ts";
 
 /** What a stretch of text is indexed as. */
@@ -85,14 +86,14 @@ export function indexTokenString(text: string): string {
 
 /**
  * Makes a finder of those of `wanted` (index tokens) that are among the tokens of a text, each once. A search looks for few words in
- * the text of its hits, so words that begin like none of them are left out before anything is looked at closely.
+ * the text of its hits, so plain words that begin like no form of them are passed over.
  */
 export function tokenFinder(wanted: ReadonlySet<string>): (text: string) => string[] {
-  const candidates = candidateChunks(wanted);
+  const starts = startsOf(wanted);
   return (text) => {
     const found = new Set<string>();
-    const rest = ASCII.test(text) ? (text.match(candidates) ?? []).join(" ") : text;
-    forEachChunk(rest, (normal, start, end) => {
+    forEachChunk(text, (normal, start, end) => {
+      if (!starts.has(startOf(normal, start, end)) && isPlainWord(normal, start, end)) return;
       const { words, behind } = workedOut(normal.slice(start, end));
       for (const token of (words + behind).split(" ")) if (wanted.has(token)) found.add(token);
     });
@@ -100,22 +101,35 @@ export function tokenFinder(wanted: ReadonlySet<string>): (text: string) => stri
   };
 }
 
-const ASCII = /^[\0-\x7f]*$/;
+/** The beginnings of plain words that may come to one of the tokens: inflection leaves two letters alone, unless it is irregular. */
+function startsOf(tokens: ReadonlySet<string>): Set<number> {
+  irregularStarts ??= Map.groupBy(irregularForms(), ([, base]) => startOf(base, 0, base.length));
+  const starts = new Set(Array.from(tokens, (token) => startOf(token, 0, token.length)));
+  for (const start of starts)
+    for (const [form, base] of irregularStarts.get(start) ?? [])
+      if (tokens.has(stem(base, LATIN))) starts.add(startOf(form, 0, form.length));
+  return starts;
+}
 
-/**
- * Matches the chunks of an ASCII text except plain words (as in `PLAIN_WORD`, with punctuation around them) that begin like none of
- * the tokens: all inflections of a word share the first letter.
- */
-function candidateChunks(tokens: ReadonlySet<string>): RegExp {
-  const initials = new Set(Array.from(tokens, (token) => token.charAt(0)));
-  const others = "abcdefghijklmnopqrstuvwxyz"
-    .split("")
-    .filter((letter) => !initials.has(letter))
-    .join("");
-  const visible = String.raw`[^\0- ]`;
-  const around = String.raw`[^\0- A-Za-z0-9#@+]*`;
-  const otherWord = `${around}[${others}${others.toUpperCase()}][a-z]*${around}`;
-  return new RegExp(`(?<!${visible})(?!${otherWord}(?!${visible}))${visible}+`, "g");
+/** Irregular forms with their base forms, by how the base form begins. */
+let irregularStarts: Map<number, [form: string, base: string][]> | undefined;
+
+/** The first two characters as a number, ASCII letters without regard to case; of a single one there is no second. */
+function startOf(text: string, start: number, end: number): number {
+  const second = start + 1 < end ? text.charCodeAt(start + 1) | 32 : 0;
+  return ((text.charCodeAt(start) | 32) << 16) | second;
+}
+
+/** `PLAIN_WORD` for a part of a text; longer words than `MAX_TERM` are looked at closely. */
+function isPlainWord(text: string, start: number, end: number): boolean {
+  if (end - start > MAX_TERM) return false;
+  const first = text.charCodeAt(start) | 32;
+  if (first < 97 || first > 122) return false;
+  for (let index = start + 1; index < end; index++) {
+    const code = text.charCodeAt(index);
+    if (code < 97 || code > 122) return false;
+  }
+  return true;
 }
 
 /** The tokens of a text with what is known of each; words first. */

@@ -10,6 +10,7 @@ import {
   statSync,
   writeFileSync,
 } from "node:fs";
+import { MemqError } from "../errors.ts";
 
 const MAGIC = "SQLite format 3\0";
 
@@ -17,7 +18,13 @@ const MAGIC = "SQLite format 3\0";
 export function damageOf(path: string): string | null {
   const file = openSync(path, "r");
   try {
-    const { size, ino } = fstatSync(file);
+    const stat = fstatSync(file);
+    if (stat.isDirectory()) {
+      throw new MemqError("NO_FILE", `A folder stands where the index should be: ${path}.`, {
+        hint: "Move it away, or choose another place for the index.",
+      });
+    }
+    const { size, ino } = stat;
     if (size === 0) return null;
     if (isReported(path, ino)) return "malformed";
     const header = Buffer.alloc(100);

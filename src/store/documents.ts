@@ -55,6 +55,19 @@ export function documentPaths(index: Index): { id: number; collection: string; p
     .all();
 }
 
+/**
+ * Changes whenever documents come, go or move to another collection, and not when their texts change: paths belong to their ids for
+ * good. One look at an index of a few bytes per document.
+ */
+export function documentRoster(index: Index): string {
+  const rows = index.db
+    .query(
+      "SELECT collection, count(*), max(id), sum(id), sum(id * id) FROM documents WHERE active = 1 GROUP BY collection",
+    )
+    .values();
+  return JSON.stringify(rows);
+}
+
 /** The longest path that a system knows; SQLite refuses patterns of ten times this length. */
 const MAX_PATH = 4096;
 

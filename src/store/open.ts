@@ -229,3 +229,14 @@ export function inTransaction<T>(index: Index, work: () => T): T {
     throw error;
   }
 }
+
+/** Runs `work`, which only reads and does not wait, on one state of the index: the locks are taken once and not for each query. */
+export function inSnapshot<T>({ db }: Index, work: () => T): T {
+  if (db.inTransaction) return work();
+  db.run("BEGIN");
+  try {
+    return work();
+  } finally {
+    if (db.inTransaction) db.run("COMMIT");
+  }
+}

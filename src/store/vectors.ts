@@ -50,20 +50,18 @@ export function missingVectors(
     .all(...values);
 }
 
-/** Number of passages without a vector of this identity (null: of passages at all), and of the documents that they belong to. */
+/** Number of passages without a vector of this identity (null: of passages at all), and of the documents that they belong to; two with the same content are one. */
 export function missingVectorCounts(
   index: Index,
   identity: VectorIdentity | null,
   collections?: readonly string[],
 ): { passages: number; documents: number } {
   const lacking = identity === null ? "" : `AND NOT ${hasVector(index, identity)}`;
-  const chosen = collections === undefined ? "" : "WHERE d.collection IN (SELECT value FROM json_each(?))";
-  // Passages that belong to no active document don't exist, so the documents are only looked at to choose among them.
-  const documents = collections === undefined ? "" : "JOIN documents d ON d.id = p.document_id";
+  const chosen = collections === undefined ? "WHERE 1" : "WHERE d.collection IN (SELECT value FROM json_each(?))";
   const row = index.db
     .query<{ passages: number | null; documents: number }, string[]>(
       `SELECT sum(n) AS passages, count(*) AS documents FROM
-         (SELECT count(*) AS n FROM memq_passages p ${documents} ${chosen === "" ? "WHERE 1" : chosen} ${lacking} GROUP BY p.document_id)`,
+         (SELECT count(*) AS n FROM memq_passages p JOIN documents d ON d.id = p.document_id ${chosen} ${lacking} GROUP BY d.hash)`,
     )
     .get(...(collections === undefined ? [] : [JSON.stringify(collections)]));
   return { passages: row?.passages ?? 0, documents: row?.documents ?? 0 };

@@ -46,14 +46,15 @@ export async function syncCollection(scan: CollectionScan, run: CollectionRun): 
   const last = lastSync(index, collection.name);
   const trusted = last?.root === state.root ? last.at : -Infinity;
   const recut = run.force || last?.cut !== state.cut;
-  const gone = new Map(knownDocuments(index, collection.name).map((document) => [document.path, document]));
+  const known = new Map(knownDocuments(index, collection.name).map((document) => [document.path, document]));
   const report: CollectionReport = { name: collection.name, files: 0, added: 0, changed: 0, unchanged: 0, removed: 0 };
   const batch = createBatch(index, run);
 
   const toRead: (FileToRead & { document: KnownDocument | undefined })[] = [];
+  let found = 0;
   for (const file of files) {
-    const document = gone.get(file.path);
-    gone.delete(file.path);
+    const document = known.get(file.path);
+    if (document !== undefined) found += 1;
     if (document !== undefined && !recut && isUnchanged(file, document, trusted)) report.unchanged += 1;
     // A document that another program wrote has no size: it has to be cut, whatever its hash.
     else
@@ -64,6 +65,7 @@ export async function syncCollection(scan: CollectionScan, run: CollectionRun): 
       });
   }
   toRead.sort((a, b) => (a.file.path < b.file.path ? -1 : 1));
+  const gone = found === known.size ? [] : without(known, files);
   report.files = report.unchanged;
   let done = report.unchanged;
   let next = 0;
@@ -72,8 +74,7 @@ export async function syncCollection(scan: CollectionScan, run: CollectionRun): 
     const asked = toRead[next++];
     if (asked === undefined) break;
     const { file, document } = asked;
-    if (!take(read, file, document, { scan, run, batch, report }) && document !== undefined)
-      gone.set(file.path, document);
+    if (!take(read, file, document, { scan, run, batch, report }) && document !== undefined) gone.push(document);
     done += 1;
     if (!batch.isFull() && done % CHECK_EVERY !== 0) continue;
     run.onProgress({ phase: "read", done, total: files.length });
@@ -82,11 +83,19 @@ export async function syncCollection(scan: CollectionScan, run: CollectionRun): 
   run.onProgress({ phase: "read", done, total: files.length });
   await batch.write();
 
-  const removable = [...gone.values()].filter(({ path }) => !scan.unreadable.some((place) => isAtOrUnder(path, place)));
+  const removable = gone.filter(({ path }) => !scan.unreadable.some((place) => isAtOrUnder(path, place)));
   await removeInBatches(index, removable, run.signal);
   report.removed = removable.length;
-  if (scan.unreadable.length === 0) writeMeta(index, metaKey(collection.name), JSON.stringify(state));
+  // Where nothing was read, the earlier time vouches for as much, and the index stays as it is: nobody has to wait for the disk.
+  const stands = last?.root === state.root && last.cut === state.cut && last.at <= state.at && toRead.length === 0;
+  if (scan.unreadable.length === 0 && !stands) writeMeta(index, metaKey(collection.name), JSON.stringify(state));
   return report;
+}
+
+/** The documents whose files are not there. */
+function without(known: ReadonlyMap<string, KnownDocument>, files: readonly ScannedFile[]): KnownDocument[] {
+  const there = new Set(files.map(({ path }) => path));
+  return [...known.values()].filter(({ path }) => !there.has(path));
 }
 
 /** Removes documents in short transactions, as they are written. */

@@ -26,6 +26,17 @@ function blocks(language: string): string[] {
   );
 }
 
+/** `…` stands for anything within a line, and alone on a line for any lines. */
+function patternOf(expected: string): string {
+  const parts = expected.split(/^…$/m).map((part) =>
+    part
+      .split("…")
+      .map((text) => RegExp.escape(text))
+      .join("[^\n]*?"),
+  );
+  return parts.join("[^]*?");
+}
+
 describe("consoles of the README", () => {
   for (const block of blocks("console")) {
     const [, ...commands] = block.split(/^\$ /m);
@@ -38,12 +49,7 @@ describe("consoles of the README", () => {
           new Response(child.stderr).text(),
         ]);
         expect(await child.exited, `${line}\n${stderr}`).toBe(0);
-        const pattern = expected
-          .join("\n")
-          .trimEnd()
-          .split("…")
-          .map((text) => RegExp.escape(text))
-          .join("[^\n]*?");
+        const pattern = patternOf(expected.join("\n").trimEnd());
         expect(stdout.trimEnd()).toMatch(new RegExp(`^${pattern}$`));
       }
     });

@@ -346,6 +346,17 @@ describe("changing", () => {
   });
 });
 
+test("aliases that would unfold beyond all bounds are refused, by the name of the file", async () => {
+  const letters = "abcdefgh".split("");
+  const lines = letters.map((letter, at) => {
+    const inner = at === 0 ? "x" : `*${letters[at - 1]}`;
+    return `${letter}: &${letter} [${Array.from({ length: 9 }, () => inner).join(", ")}]\n`;
+  });
+  const path = fresh(lines.join(""));
+  const error = await readQmdConfig(path).catch((thrown: unknown) => thrown);
+  expect(error).toMatchObject({ code: "CONFIG_SYNTAX", message: expect.stringContaining(path) });
+});
+
 test("a document's context goes from the widest to the narrowest, at path boundaries", () => {
   const config: QmdConfig = {
     globalContext: "G",

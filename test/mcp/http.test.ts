@@ -108,6 +108,16 @@ describe("the server", () => {
     }
   });
 
+  test.each(["", "localhost, evil.example", "evil.example@localhost"])("turns away the Host %j", async (host) => {
+    const { hostname, port } = new URL(server.url);
+    const socket = connect(Number(port), hostname);
+    socket.write(`GET /health HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
+    let answer = "";
+    for await (const chunk of socket) answer += String(chunk);
+    expect(answer).toStartWith("HTTP/1.1 403 ");
+    expect(answer).toContain("Forbidden: Host not allowed");
+  });
+
   test.each(["/query", "/search"])("answers plain searches at %s, whose files open", async (path) => {
     const response = await post(`${server.base}${path}`, { searches: [{ type: "lex", query: "quokka" }] });
     const { results } = (await response.json()) as { results: { file: string }[] };

@@ -157,6 +157,18 @@ describe.each(GENERATIONS)("the notes of a home, asked by the official client (%
     expect(await ask({ query: "a", collections: ["nope"] })).toContain("Collection not found: nope");
   });
 
+  test("are all asked when the list of collections is empty, as by agents that fill in every parameter", async () => {
+    const all = await client.callTool({ name: "query", arguments: { query: "quokka", collections: [] } });
+    expect(all.structuredContent.results).toHaveLength(3);
+  });
+
+  test("are read by whole lines, whatever number was given", async () => {
+    const window = { file: "docs/travel.md", fromLine: 3.7, maxLines: 1.2 };
+    expect(textOf(await client.callTool({ name: "get", arguments: window }))).toEndWith(
+      "3: Flights are booked by Marta.",
+    );
+  });
+
   test("are counted by status", async () => {
     const status = await client.callTool({ name: "status" });
     expect(status.structuredContent).toMatchObject({ totalDocuments: 5, needsEmbedding: 5, hasVectorIndex: false });
@@ -260,4 +272,24 @@ test("a project's configuration that is not trusted leads nowhere else, over MCP
     if (files.includes("in/a.md")) break;
   }
   expect(heard.join("")).toContain("Skipping collection 'out'");
+});
+
+test("pain 32: what a project's configuration may not reach is neither counted nor named", async () => {
+  const own = await qmdHome({ "out/secret.md": "# Hidden\n\nheron\n", "project/docs/a.md": "# A\n\nheron\n" });
+  const project = join(own.root, "project");
+  own.write({ "project/.qmd/index.yml": "collections:\n  docs:\n    path: docs\n  outside:\n    path: ../out\n" });
+  const env = { ...own.env, PWD: project };
+  const run = async (...args: string[]): Promise<void> => {
+    await Bun.spawn(own.command(...args), { cwd: project, env: { ...process.env, ...env }, stderr: "ignore" }).exited;
+  };
+  await run("trust");
+  await run("update");
+  await run("trust", "revoke");
+  const client = await connectStdio("legacy", [], { env, cwd: project });
+  open.push(client);
+  expect(client.getInstructions()).toContain("1 Markdown documents");
+  expect(client.getInstructions()).not.toContain("outside");
+  const { structuredContent } = await client.callTool({ name: "status" });
+  expect(structuredContent).toMatchObject({ totalDocuments: 1, needsEmbedding: 1, collections: [{ name: "docs" }] });
+  own.remove();
 });

@@ -261,6 +261,48 @@ test("the skill is printed, listed, found and installed once", async () => {
   expect(await runIn(home, "n", "skill", "install", "--force")).toContain("✓ Installed: ");
 });
 
+test("skills speak qmd's JSON", async () => {
+  const home = await homeOf({ "n/a.md": "a\n" });
+  const json = async (...args: string[]): Promise<unknown> =>
+    JSON.parse((await home.run("skills", ...args, "--json")).stdout);
+  expect(await json()).toEqual({ success: true, data: [{ name: "qmd", description: expect.any(String) }] });
+  expect(await json("get", "qmd")).toEqual({
+    success: true,
+    data: [{ name: "qmd", content: expect.stringMatching(/^---/) }],
+  });
+  expect(await json("get", "qmd", "--full")).toMatchObject({ data: [{ files: [] }] });
+  expect(await json("path", "qmd")).toMatchObject({ data: { name: "qmd", path: expect.any(String) } });
+});
+
+test("values that no command knows are refused on every command, numbers by the option's own name", async () => {
+  const home = await homeOf({ "n/a.md": "a\n" });
+  expect(await said(home, "status", "--format", "yaml")).toEqual([
+    1,
+    "",
+    "Unknown --format value: yaml\nValid: cli, json, csv, md, xml, files\n",
+  ]);
+  expect((await said(home, "ls", "--chunk-strategy", "words"))[2]).toBe(
+    '--chunk-strategy must be "auto" or "regex" (got "words")\n',
+  );
+  expect((await said(home, "search", "a", "-n", "0"))[2]).toStartWith("-n takes a whole number of at least 1");
+  expect((await said(home, "get", "n/a.md", "--from", "x"))[2]).toBe("--from takes a whole number, not 'x'\n");
+  expect(await said(home, "search", " ", "--json")).toEqual([0, "[]\n", ""]);
+});
+
+test("documents with the same content have one hash that needs vectors", async () => {
+  const home = await homeOf({ "n/a.md": "same\n", "n/b.md": "same\n", "n/c.md": "other\n" });
+  expect((await home.run("update")).stdout).toContain("(2 unique hashes need vectors)");
+});
+
+test("a folder in the place of the index is named", async () => {
+  const home = await homeOf({ "n/a.md": "a\n" }, { sync: false });
+  mkdirSync(home.indexPath, { recursive: true });
+  const sentence = `A folder stands where the index should be: ${home.indexPath}.\n`;
+  for (const command of [["search", "a"], ["update"]]) {
+    expect((await said(home, ...command))[2]).toStartWith(sentence);
+  }
+});
+
 test("bench judges answers against the files that were expected", async () => {
   const home = await homeOf({ "n/a.md": "# Router\n\nvlan\n", "n/b.md": "# Kitten\n\nbasket\n" });
   const queries = [

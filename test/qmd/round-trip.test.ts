@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { constantFrom, sample, string, tuple } from "fast-check";
-import { rmSync } from "node:fs";
+import { rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { resolveQmdHome } from "../../src/home/qmd-home.ts";
 import type { ResolveContext } from "../../src/search/resolve.ts";
@@ -188,6 +188,40 @@ describe("a name", () => {
     expect((await two.run("get", `${row?.file}:1:1`)).stdout).toContain("1: worktext\n");
     two.remove();
   });
+});
+
+test("a name from an index that was named by a path opens it from every folder", async () => {
+  const home = await qmdHome({ "n/a.md": "textual\n", "m/b.md": "x\n" });
+  await home.run("--index", "./work/notes", "collection", "add", "n");
+  const [row] = (await home.json("search", "textual", "--json", "--index", "./work/notes")) as { file: string }[];
+  const child = Bun.spawn(home.command("get", row?.file ?? ""), {
+    cwd: join(home.root, "m"),
+    env: { ...process.env, ...home.env },
+  });
+  expect(await new Response(child.stdout).text()).toContain("1: textual\n");
+  home.remove();
+});
+
+test("a file that links lead to is shown once", async () => {
+  const home = await qmdHome({ "n/a.md": "textual\n" }, { sync: false });
+  symlinkSync("a.md", join(home.root, "n/b.md"));
+  await home.sync();
+  expect(await home.json("search", "textual", "--json")).toHaveLength(1);
+  expect((await home.run("get", "n/b.md")).stdout).toContain("1: textual\n");
+  home.remove();
+});
+
+test("an empty --index is none", async () => {
+  const home = await qmdHome({ "n/a.md": "textual\n" });
+  expect(await home.json("search", "textual", "--json", "--index=")).toMatchObject([{ file: "qmd://n/a.md" }]);
+  home.remove();
+});
+
+test("a path that looks like an address is a path all the same", async () => {
+  const home = await qmdHome({ "n/qmd:x.md": "textual\n" });
+  const [row] = (await home.json("search", "textual", "--json")) as { path: string }[];
+  expect((await home.run("get", row?.path ?? "")).stdout).toContain("1: textual\n");
+  home.remove();
 });
 
 describe("get", () => {

@@ -39,6 +39,29 @@ describe("on a terminal", () => {
     expect(await onTerminal(["search", "router", "--json"])).not.toContain("\u001B");
   });
 
+  test("nothing that stands in a note or in its name moves the cursor or retitles the window", async () => {
+    home.write({ "n/\u001B]0;name\u0007.md": "# Ti\u001B[2Jtle\n\nsecret hijack \u001B]52;c;ZXZpbA==\u0007 text\n" });
+    await home.sync();
+    const shown = await onTerminal(["search", "hijack"], { NO_COLOR: "1" });
+    expect(shown).toContain("Title: Ti\\x1b[2Jtle\n");
+    expect(shown).toContain("secret hijack \\x1b]52;c;ZXZpbA==\\x07 text\n");
+    // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
+    expect(shown).not.toMatch(/\u001B(?!\]8;;|\\)|\u0007/);
+    expect((await home.run("search", "hijack")).stdout).toContain("\u001B]52;c;");
+  });
+
+  test("a project's update command can't hide from who approves it", async () => {
+    const command = "true \u001B[2K\rharmless \u202Eevil";
+    home.write({
+      "project/.qmd/index.yml": `collections:\n  d:\n    path: .\n    update: ${JSON.stringify(command)}\n`,
+    });
+    const cwd = join(home.root, "project");
+    const asked = Bun.spawn(home.command("update"), { cwd, env: childEnv({ ...home.env, PWD: cwd }), stderr: "pipe" });
+    expect(await new Response(asked.stderr).text()).toContain(
+      "  update command of 'd': true \\x1b[2K\\x0dharmless \\u202eevil\n",
+    );
+  });
+
   test("a pipe gets plain text", async () => {
     expect((await home.run("search", "router")).stdout).not.toContain("\u001B");
   });

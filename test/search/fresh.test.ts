@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { Collection } from "../../src/home/types.ts";
 import { cutPassages } from "../../src/notes/cut.ts";
 import type { DocumentRow } from "../../src/store/types.ts";
-import { fileState, passageNow } from "../../src/search/fresh.ts";
+import { fileState, passageNow, textNow } from "../../src/search/fresh.ts";
 import { parseQuery } from "../../src/search/query.ts";
 import { termFinder } from "../../src/search/terms.ts";
 
@@ -103,4 +103,10 @@ describe("a hit in a changed file", () => {
     expect(now("Something else entirely", byMeaning)).toBeNull();
     expect(now("Something else entirely", { byName: true })?.startLine).toBe(1);
   });
+});
+
+test("a collection may be the whole disk", () => {
+  const path = join(root, "here.md");
+  writeFileSync(path, "text\n");
+  expect(textNow({ path: path.slice(1) }, collectionOf({ root: "/" }))).toBe("text\n");
 });

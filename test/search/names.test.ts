@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from "bun:test";
-import { mkdtempSync } from "node:fs";
+import { mkdtempSync, renameSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { nameLeg } from "../../src/search/names.ts";
@@ -105,3 +105,22 @@ test("many notes of one name are gathered in time that grows with their number a
   expect(gathering() / few).toBeLessThan(25);
   index.close();
 }, 60_000);
+
+test("names are right after each change, however often they are asked for", async () => {
+  const came = (): void => {
+    for (let question = 0; question < 5; question++) {
+      expect(ask("moved")).toEqual([["memory/moved.md", 1]]);
+      expect(ask("stays")).toEqual([["memory/stays.md", 1]]);
+      expect(ask("leaves")).toEqual([]);
+    }
+  };
+  home.write({ "memory/leaves.md": "a", "memory/stays.md": "b" });
+  await home.sync();
+  for (let question = 0; question < 5; question++) expect(ask("leaves")).toEqual([["memory/leaves.md", 1]]);
+  renameSync(join(home.workspace, "memory/leaves.md"), join(home.workspace, "memory/moved.md"));
+  await home.sync();
+  came();
+  home.write({ "memory/stays.md": "another text" });
+  await home.sync();
+  came();
+});

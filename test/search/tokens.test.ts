@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { array, assert, constantFrom, oneof, property, string } from "fast-check";
+import { irregularForms } from "../../src/search/stem-english.ts";
 import { indexTokenString, indexTokens, tokenFinder } from "../../src/search/tokens.ts";
 
 const anyText = oneof(
@@ -9,6 +10,14 @@ const anyText = oneof(
     maxLength: 40,
   }).map((pieces) => pieces.join("")),
 );
+
+test("an irregular form is found by its base form wherever both are one token", () => {
+  for (const [form, base] of irregularForms()) {
+    const wanted = new Set(indexTokens(base));
+    expect(tokenFinder(wanted)(`(${form})`)).toEqual(indexTokens(form).filter((token) => wanted.has(token)));
+  }
+  expect(tokenFinder(new Set(indexTokens("buy")))("She bought it.")).toEqual(["buy"]);
+});
 
 describe("identifiers are indexed whole and in parts", () => {
   const cases: [string, string[]][] = [
@@ -99,6 +108,19 @@ test("wanted tokens are the tokens that are wanted", () => {
       "running",
       "runs",
       "it's",
+      "find",
+      "Found",
+      "founder",
+      "left",
+      "leaves",
+      "buy",
+      "bought",
+      "went",
+      "goes",
+      "was",
+      "be",
+      "me",
+      "men",
     ),
   ).map((words) => words.join(" "));
   const text = oneof(anyText, inflected);

@@ -1,8 +1,9 @@
 import { Database } from "bun:sqlite";
-import { describe, expect, test } from "bun:test";
+import { describe, expect, setSystemTime, test } from "bun:test";
 import { chmodSync, readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { servingIdentity } from "../../src/store/identity.ts";
+import { changeStamp } from "../../src/store/meta.ts";
 import { openIndex } from "../../src/store/open.ts";
 import { writeDocuments } from "../../src/store/documents.ts";
 import { missingVectorCounts } from "../../src/store/vectors.ts";
@@ -70,6 +71,26 @@ describe("what a sync notices", () => {
     const progress: SyncProgress[] = [];
     await syncIndex(home, { onProgress: (step) => progress.push(step) });
     expect(progress.some(({ phase }) => phase === "write")).toBe(false);
+  });
+
+  test("nothing: then nothing is written either", async () => {
+    const root = tempFolder();
+    writeNotes(root, { "a.md": "# A\n", "sub/b.md": "# B\n" });
+    const home = homeOf(root);
+    setSystemTime(Date.now() + 60_000);
+    try {
+      await syncIndex(home);
+      const watching = openIndex(home.indexPath, { mode: "read" });
+      const before = changeStamp(watching);
+      await syncIndex(home);
+      expect(changeStamp(watching)).toBe(before);
+      writeNotes(root, { "a.md": "# A, and more\n" });
+      await syncIndex(home);
+      expect(changeStamp(watching)).not.toBe(before);
+      watching.close();
+    } finally {
+      setSystemTime();
+    }
   });
 
   test("another way of cutting", async () => {

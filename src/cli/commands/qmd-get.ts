@@ -5,7 +5,7 @@ import type { DocumentRow } from "../../store/types.ts";
 import { notice, writeOut } from "../output.ts";
 import type { Invocation } from "../parse.ts";
 import { flag, number } from "../parse.ts";
-import { formatOf, numbered } from "../qmd/format.ts";
+import { numbered } from "../qmd/format.ts";
 import { documentText, goneWarning, ignoreRuleOf, lookedUp, resolveContext } from "../qmd/lookup.ts";
 import { diskPath, documentName, fullPathWarning, shownPath } from "../qmd/names.ts";
 import { type OpenQmd, openQmd } from "../qmd/open.ts";
@@ -15,7 +15,6 @@ const SIMILAR = 5;
 /** `get FILE[:FROM[:COUNT]]`: prints a document as its file is now. */
 export async function run(invocation: Invocation): Promise<number> {
   const { program, words } = invocation;
-  formatOf(invocation);
   const [name = ""] = words;
   if (name === "") {
     throw new MemqError(

@@ -2,13 +2,11 @@ import { MemqError } from "../../errors.ts";
 import { documentCounts, listedDocuments } from "../../store/documents.ts";
 import { writeOut } from "../output.ts";
 import type { Invocation } from "../parse.ts";
-import { formatOf } from "../qmd/format.ts";
 import { documentName } from "../qmd/names.ts";
 import { type OpenQmd, openQmd } from "../qmd/open.ts";
 
 /** `ls [PATH]`: the collections, or the documents of one, or those below a folder of it. */
 export async function run(invocation: Invocation): Promise<void> {
-  formatOf(invocation);
   const open = await openQmd(invocation);
   const [name] = invocation.words;
   if (name === undefined) return writeOut(collectionsText(open));

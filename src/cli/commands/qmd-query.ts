@@ -1,4 +1,3 @@
-import { MemqError } from "../../errors.ts";
 import { type DeepRequest, deepSearch } from "../../search/deep.ts";
 import { explanationLines } from "../../search/deep-explanation.ts";
 import { parseQueryDocument, primaryQuery } from "../../search/query-document.ts";
@@ -20,7 +19,6 @@ const CANDIDATES = 40;
 export async function run(invocation: Invocation): Promise<void> {
   const format = formatOf(invocation);
   const document = parseQueryDocument(queryOf(invocation));
-  checkChunkStrategy(invocation);
   const query = primaryQuery(document);
   const intent = value(invocation, "intent") ?? (document.kind === "typed" ? document.intent : undefined);
   const limit = limitOf(invocation, format);
@@ -76,12 +74,6 @@ export async function run(invocation: Invocation): Promise<void> {
         }),
   });
   await keepAnswers(open, models.answers);
-}
-
-function checkChunkStrategy(invocation: Invocation): void {
-  const strategy = value(invocation, "chunk-strategy");
-  if (strategy === undefined || strategy === "auto" || strategy === "regex") return;
-  throw new MemqError("USAGE", `--chunk-strategy must be "auto" or "regex" (got "${strategy}")`);
 }
 
 /** The answer is out; what models said is kept for the next time. */

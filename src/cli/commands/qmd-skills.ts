@@ -3,7 +3,7 @@ import { dirname, join, relative } from "node:path";
 import { MemqError } from "../../errors.ts";
 import { envText, userHome } from "../../home/paths.ts";
 import ownSkill from "../skills/qmd/SKILL.md" with { type: "text" };
-import { writeJson, writeOut } from "../output.ts";
+import { writeOut } from "../output.ts";
 import type { Invocation, Program } from "../parse.ts";
 import { flag } from "../parse.ts";
 import { qmdHomeOf, shellFolder } from "../qmd/home.ts";
@@ -38,16 +38,20 @@ export async function skills(invocation: Invocation): Promise<void> {
   const all = known(program);
   const json = flag(invocation, "json");
   if (action === "list") {
-    if (json) return writeJson(all.map(({ name: one, description }) => ({ name: one, description })));
+    if (json) return writeData(all.map(({ name: one, description }) => ({ name: one, description })));
     const width = Math.max(...all.map((one) => one.name.length));
     return writeOut(all.map((one) => `  ${one.name.padEnd(width)}  ${one.description}\n`).join(""));
   }
   if (action === "get") {
     const wanted = flag(invocation, "all") ? all : [found(name ?? "qmd", program)];
-    if (json) return writeJson(wanted.map(({ name: one, description, text }) => ({ name: one, description, text })));
+    if (json) return writeData(wanted.map((one) => contentOf(one, flag(invocation, "full"))));
     return writeOut(wanted.map(({ text }) => text).join("\n"));
   }
-  if (action === "path") return writeOut(`${await folderOf(found(name ?? "qmd", program), invocation)}\n`);
+  if (action === "path") {
+    const path = await folderOf(found(name ?? "qmd", program), invocation);
+    if (json) return writeData(name === undefined ? { paths: [path] } : { name, path });
+    return writeOut(`${path}\n`);
+  }
   if (action !== "help") throw unknown(action, "list, get, path, help", program);
   writeOut(
     [
@@ -60,6 +64,25 @@ export async function skills(invocation: Invocation): Promise<void> {
       "",
     ].join("\n"),
   );
+}
+
+/** JSON as qmd wraps it. */
+function writeData(data: unknown): void {
+  writeOut(`${JSON.stringify({ success: true, data })}\n`);
+}
+
+/** A skill with its text; with all of its other files where they are asked for. */
+function contentOf({ name, text, path }: Skill, full: boolean): object {
+  return { name, content: text, ...(full ? { files: path === null ? [] : filesBeside(path) } : {}) };
+}
+
+function filesBeside(folder: string): { path: string; content: string }[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) => relative(folder, join(parentPath, name)))
+    .filter((path) => path !== "SKILL.md")
+    .sort()
+    .map((path) => ({ path, content: readFileSync(join(folder, path), "utf8") }));
 }
 
 function unknown(action: string, available: string, program: Program): MemqError {

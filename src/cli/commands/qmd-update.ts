@@ -61,8 +61,11 @@ async function runHook({ name, update }: QmdCollectionConfig, qmd: QmdHome): Pro
   if (update === undefined || root === undefined || qmd.trust.state === "untrusted") return 0;
   writeOut(`    Running update command: ${update}\n`);
   const child = Bun.spawn(["bash", "-c", update], { cwd: root, stdin: "ignore", stdout: "pipe", stderr: "pipe" });
+  const end = (): void => child.kill();
+  process.once("exit", end);
   const [stdout, stderr] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
   const code = await child.exited;
+  process.off("exit", end);
   writeOut(indented(stdout) + indented(stderr));
   if (code !== 0) writeOut(`✗ Update command failed with exit code ${code}\n`);
   return code;

@@ -34,7 +34,9 @@ export async function openQmd(
   let index = openIndex(qmd.places.indexPath, { mode: "read" });
   if (index.state === "unprepared" && hasDocuments(index)) index = await prepared(index, qmd);
   for (const warning of index.warnings) notice(warning);
-  return { qmd, index, named: name === undefined || name === "index" ? undefined : name, program };
+  // The name in full: `--index ./a` means another index in every folder.
+  const { indexName } = qmd.places;
+  return { qmd, index, named: indexName === "index" ? undefined : indexName, program };
 }
 
 /** Another program's file: its documents are cut into passages now, and its vectors taken over. */

@@ -40,7 +40,9 @@ function isAllowedOrigin(origin: string, { allowedOrigins }: Access): boolean {
 
 function isAllowedHost(header: string, { host, allowedHosts }: Access): boolean {
   if (WILDCARDS.has(host) && allowedHosts.length === 0) return true;
-  const name = URL.parse(`http://${header}`)?.hostname ?? "";
+  // A name and a port, and no more: a parser of addresses finds a host in `a@localhost` too.
+  const isPlain = /^(?:\[[\da-f:.]+\]|[\w.-]+)(?::\d*)?$/i.test(header);
+  const name = (isPlain ? URL.parse(`http://${header}`)?.hostname : null) ?? "";
   if (name === "") return false;
   const known = [host, ...allowedHosts].map((one) => one.toLowerCase().replace(/^\[|\]$/g, ""));
   return isLoopback(name) || known.includes(name.replace(/^\[|\]$/g, "")) || allowedHosts.includes(header);

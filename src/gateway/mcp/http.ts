@@ -48,8 +48,7 @@ export function startHttp(options: HttpOptions): HttpServer {
       return await task;
     } finally {
       running.delete(task);
-      const { pathname } = new URL(request.url);
-      log(`${clock()} ${request.method} ${pathname} (${Math.round(performance.now() - began)}ms)`);
+      log(`${clock()} ${request.method} ${pathOf(request)} (${Math.round(performance.now() - began)}ms)`);
     }
   }
 
@@ -103,7 +102,7 @@ type Serving = { stopping: AbortSignal; uptime: () => number };
 
 async function route(request: Request, options: HttpOptions, serving: Serving): Promise<Response> {
   const { surface, identity, access, limits = {} } = options;
-  const { pathname } = new URL(request.url);
+  const pathname = pathOf(request);
   const refusal = refusalOf(request, access);
   if (refusal !== null) return rpcError(403, -32003, `Forbidden: ${refusal}`);
   if (pathname === "/health" && request.method === "GET") return json(200, { status: "ok", uptime: serving.uptime() });
@@ -124,6 +123,11 @@ async function route(request: Request, options: HttpOptions, serving: Serving): 
   const signal = AbortSignal.any([request.signal, late, serving.stopping]);
   if (pathname === "/mcp") return answerPost(request, body, { surface, identity, signal });
   return answerSearch(surface, body, options.log);
+}
+
+/** The path asked for; a `Host` that is no host leaves the request without a whole address. */
+function pathOf(request: Request): string {
+  return URL.parse(request.url, "http://localhost")?.pathname ?? "";
 }
 
 /** The body as text, or the answer to one that is too large or too slow. */

@@ -33,8 +33,8 @@ export function getDocument(
       const { resolution } = asked;
       if (resolution.kind === "ambiguous") return ambiguous(asked.name, resolution.documents);
       if (resolution.kind === "missing") return await missing(open, asked.name);
-      const from = Math.max(1, fromLine ?? asked.from ?? 1);
-      const count = maxLines ?? asked.count ?? Infinity;
+      const from = Math.max(1, Math.floor(fromLine ?? asked.from ?? 1));
+      const count = Math.floor(maxLines ?? asked.count ?? Infinity);
       const lines = documentText(open, resolution.document).text.split("\n");
       const text = lines.slice(from - 1, from - 1 + count).join("\n");
       return { content: [resource(open, resolution.document, lineNumbers ? numbered(text, from) : text)] };
@@ -100,7 +100,7 @@ function wholeDocument(
       text: `[SKIPPED: ${file} - File too large (${limit}). Use 'get' with file="${file}" to retrieve.]`,
     };
   }
-  const shown = firstLines(text, maxLines);
+  const shown = firstLines(text, Math.floor(maxLines));
   return resource(open, document, lineNumbers ? numbered(shown, 1) : shown);
 }
 

@@ -65,7 +65,9 @@ export async function askNotes(notes: NotesHome, named: string[], question: Note
   const query = primaryQuery(document);
   const intent = question.intent ?? (document.kind === "typed" ? document.intent : undefined);
   const found = await notes.lend(async (open) => {
-    const collections = scopeIn(open, question.collections ?? (named.length > 0 ? named : undefined));
+    // Agents that fill in every parameter send an empty list for "no choice".
+    const asked = [question.collections, named].find((names) => names !== undefined && names.length > 0);
+    const collections = scopeIn(open, asked);
     const meaning = question.how === "words" ? { provider: null } : await notes.provider(open);
     const answer = await answerOf(notes, open, { ...question, intent }, { collections, deadline, ...meaning });
     const terms = lineTerms(query, intent);

@@ -17,12 +17,15 @@ export type NotesStatus = {
   }[];
 };
 
-/** Collections that hold documents, the one that changed last first. */
+/** Collections that hold documents and may be read, the one that changed last first. */
 export async function statusOf({ qmd, index }: OpenQmd): Promise<NotesStatus> {
-  const counts = documentCounts(index).toSorted((a, b) => (a.updatedAt < b.updatedAt ? 1 : -1));
+  const counts = documentCounts(index)
+    .filter(({ collection }) => qmd.skipped.every(({ name }) => name !== collection))
+    .toSorted((a, b) => (a.updatedAt < b.updatedAt ? 1 : -1));
+  const readable = qmd.skipped.length === 0 ? undefined : counts.map(({ collection }) => collection);
   return {
     totalDocuments: counts.reduce((sum, { count }) => sum + count, 0),
-    needsEmbedding: (await pendingEmbeddings(index, qmd.home)).documents,
+    needsEmbedding: (await pendingEmbeddings(index, qmd.home, readable)).documents,
     hasVectorIndex: vectorCount(index) > 0,
     collections: counts.map(({ collection, count, updatedAt }) => ({
       name: collection,
