@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { collectionsYaml, qmdHome, type QmdTestHome } from "./homes.ts";
 
@@ -259,6 +259,17 @@ test("the skill is printed, listed, found and installed once", async () => {
   expect(readFileSync(join(home.root, "n/.claude/skills/qmd/SKILL.md"), "utf8")).toBe(shown);
   expect(await runIn(home, "n", "skill", "install")).toStartWith("The skill is installed already: ");
   expect(await runIn(home, "n", "skill", "install", "--force")).toContain("✓ Installed: ");
+});
+
+test("a skill survives its installation where the two folders of skills are one", async () => {
+  const home = await homeOf({ "n/a.md": "a\n" });
+  mkdirSync(join(home.root, "n/.agents/skills"), { recursive: true });
+  mkdirSync(join(home.root, "n/.claude"));
+  symlinkSync("../.agents/skills", join(home.root, "n/.claude/skills"));
+  for (const more of [[], ["--force"]]) await runIn(home, "n", "skill", "install", ...more);
+  for (const folder of [".agents", ".claude"]) {
+    expect(readFileSync(join(home.root, "n", folder, "skills/qmd/SKILL.md"), "utf8")).toStartWith("---\nname: qmd\n");
+  }
 });
 
 test("skills speak qmd's JSON", async () => {

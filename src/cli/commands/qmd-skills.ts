@@ -1,4 +1,13 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { MemqError } from "../../errors.ts";
 import { envText, userHome } from "../../home/paths.ts";
@@ -143,8 +152,10 @@ function install(invocation: Invocation): void {
   writeFileSync(join(target, "SKILL.md"), found("qmd", program).text);
   writeOut(`✓ Installed: ${join(target, "SKILL.md")}\n`);
   if (!wantsLink) return;
-  rmSync(link, { recursive: true, force: true });
   mkdirSync(dirname(link), { recursive: true });
+  // Where one folder of skills is the other by a link, there is nothing to link, and removing would take what was just written.
+  if (realpathSync(dirname(link)) === realpathSync(dirname(target))) return;
+  rmSync(link, { recursive: true, force: true });
   symlinkSync(relative(dirname(link), target), link);
   writeOut(`✓ Linked: ${link}\n`);
 }
