@@ -3,6 +3,8 @@
  * when needed: importing them takes longer than the whole of `--version`.
  */
 
+import { printableText } from "../printable.ts";
+
 /** One line, by the way out that needs nothing loaded. */
 export function writeLine(line: string): void {
   console.log(line);
@@ -18,9 +20,9 @@ export function writeJson(value: unknown): void {
   writeOut(`${JSON.stringify(value, null, 2)}\n`);
 }
 
-/** A sentence for a person, on stderr. */
+/** A sentence for a person, on stderr; what it quotes of others can't do anything to the terminal. */
 export function notice(sentence: string): void {
-  writeWhole(2, `${sentence}\n`);
+  writeWhole(2, `${printableText(sentence)}\n`);
 }
 
 /** Replaces the progress line on a terminal; elsewhere nothing. An empty line removes it. */

@@ -1,3 +1,4 @@
+import { printableText } from "../../printable.ts";
 import { writeOut } from "../output.ts";
 import { csvValue, type Format, numbered, xmlAttribute, xmlText } from "./format.ts";
 import type { Row } from "./rows.ts";
@@ -115,7 +116,9 @@ function cliRow(row: Row, { lineNumbers, decoration }: PrintOptions): string {
   const lines = [
     `${decoration?.name(row, place) ?? place}${row.docid === undefined ? "" : ` ${row.docid}`}`,
     `Title: ${decoration?.title(row.title) ?? row.title}`,
-    ...(row.context === undefined ? [] : [`Context: ${row.context}`]),
+    ...(row.context === undefined
+      ? []
+      : [`Context: ${decoration === undefined ? row.context : printableText(row.context)}`]),
     `Score: ${String(Math.round(row.score * 100)).padStart(3)}%`,
     ...(row.explained ?? []),
     "",
