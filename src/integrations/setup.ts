@@ -1,9 +1,10 @@
-import { copyFile, mkdir, readFile } from "node:fs/promises";
+import { copyFile, mkdir } from "node:fs/promises";
 import { dirname } from "node:path";
 import { MemqError, messageOf } from "../errors.ts";
 import type { JsonObject, JsonValue } from "../home/json.ts";
 import { isObject } from "../home/json.ts";
 import { realPath, type Env } from "../home/paths.ts";
+import { textOfFile } from "../home/read-text.ts";
 import { replaceFile } from "../home/replace-file.ts";
 
 /** What a person asks for; what is not given is looked up where the client looks. */
@@ -65,7 +66,7 @@ export type Client = {
 /** The text of a file, or null when there is none. Errors: `CONFIG_UNREADABLE`. */
 export async function textOrNull(path: string): Promise<string | null> {
   try {
-    return await readFile(path, "utf8");
+    return textOfFile(path);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
     throw new MemqError("CONFIG_UNREADABLE", `The configuration file ${path} can't be read: ${messageOf(error)}.`);

@@ -47,7 +47,9 @@ describe("on a terminal", () => {
     expect(shown).toContain("secret hijack \\x1b]52;c;ZXZpbA==\\x07 text\n");
     // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
     expect(shown).not.toMatch(/\u001B(?!\]8;;|\\)|\u0007/);
-    expect((await home.run("search", "hijack")).stdout).toContain("\u001B]52;c;");
+    expect((await home.run("search", "hijack")).stdout).toContain("hijack \\x1b]52;c;");
+    expect((await home.run("search", "hijack", "--json")).stdout).toContain(String.raw`\u001b]52;c;`);
+    expect((await home.run("get", "n/\u001B]0;name\u0007.md")).stdout).toContain("\u001B]52;c;");
   });
 
   test("nor does a name in a notice, or a link that came with a checkout", async () => {

@@ -1,7 +1,7 @@
 import { MemqError } from "../../errors.ts";
-import { printableText } from "../../printable.ts";
 import { documentCounts, listedDocuments } from "../../store/documents.ts";
-import { isOnTerminal, writeOut } from "../output.ts";
+import { printableName } from "../../printable.ts";
+import { writeOut } from "../output.ts";
 import type { Invocation } from "../parse.ts";
 import { documentName } from "../qmd/names.ts";
 import { type OpenQmd, openQmd } from "../qmd/open.ts";
@@ -10,7 +10,7 @@ import { type OpenQmd, openQmd } from "../qmd/open.ts";
 export async function run(invocation: Invocation): Promise<void> {
   const open = await openQmd(invocation);
   const [name] = invocation.words;
-  if (name === undefined) return list(collectionsText(open));
+  if (name === undefined) return writeOut(collectionsText(open));
   for (const spelling of spellingsOf(name)) {
     const place = placeOf(open, spelling);
     if (place === null) continue;
@@ -18,17 +18,12 @@ export async function run(invocation: Invocation): Promise<void> {
       ({ path }) => place.path === "" || path === place.path || path.startsWith(`${place.path}/`),
     );
     if (rows.length === 0 && spelling !== spellingsOf(name).at(-1)) continue;
-    return list(rows.length === 0 ? nothingText(place) : documentsText(open, place.collection, rows));
+    return writeOut(rows.length === 0 ? nothingText(place) : documentsText(open, place.collection, rows));
   }
   const collection = bareName(name).split("/")[0] ?? "";
   throw new MemqError("COLLECTION_NOT_FOUND", `Collection not found: ${collection}`, {
     hint: `Run '${open.program} ls' to see available collections.`,
   });
-}
-
-/** As it is, or on a terminal without what a file's name could do to it. */
-function list(text: string): void {
-  writeOut(isOnTerminal() ? printableText(text) : text);
 }
 
 function collectionsText({ qmd, index, program }: OpenQmd): string {
@@ -77,7 +72,7 @@ function documentsText(
   const now = Date.now();
   const lines = rows.map(({ path, modifiedAt }, at) => {
     const size = (sizes[at] ?? "").padStart(width);
-    return `${size}  ${dateText(new Date(modifiedAt), now)}  ${documentName(open, { collection, path })}`;
+    return `${size}  ${dateText(new Date(modifiedAt), now)}  ${printableName(documentName(open, { collection, path }))}`;
   });
   return `${lines.join("\n")}\n`;
 }
