@@ -27,7 +27,9 @@ export function decorationFor(open: OpenQmd, query: string): Decoration | undefi
 export function editorUri(template: string, path: string, line: number): string {
   const encoded = encodeURI(path).replaceAll("?", "%3F").replaceAll("#", "%23");
   const parts: Record<string, string> = { path: encoded, line: String(line), col: "1", column: "1" };
-  return template.replace(/\{(path|line|col|column)\}/g, (_, name: string) => parts[name] ?? "");
+  const uri = template.replace(/\{(path|line|col|column)\}/g, (_, name: string) => parts[name] ?? "");
+  // The template may have come with a checkout.
+  return uri.replace(/\p{Cc}/gu, encodeURIComponent);
 }
 
 /** An OSC 8 hyperlink. */
