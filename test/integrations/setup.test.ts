@@ -110,7 +110,8 @@ describe("memq setup openclaw", () => {
   test("writes nothing at all when somebody else has changed the file meanwhile", async () => {
     const plan = await planFor("openclaw");
     write(".openclaw/openclaw.json", "{}");
-    await expect(applyPlan(plan)).rejects.toMatchObject({ code: "CONFIG_CHANGED" });
+    const error: unknown = await applyPlan(plan).catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ code: "CONFIG_CHANGED" });
     expect(readdirSync(at(".openclaw"))).toEqual(["openclaw.json"]);
   });
 
