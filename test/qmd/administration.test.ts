@@ -282,6 +282,8 @@ test("skills speak qmd's JSON", async () => {
     data: [{ name: "qmd", content: expect.stringMatching(/^---/) }],
   });
   expect(await json("get", "qmd", "--full")).toMatchObject({ data: [{ files: [] }] });
+  expect(await json("get", "nope")).toEqual({ success: false, error: expect.stringContaining("nope") });
+  expect(await said(home, "skills", "get")).toEqual([1, "", "No skill name provided. Usage: memq skills get <name>\n"]);
   expect(await json("path", "qmd")).toMatchObject({ data: { name: "qmd", path: expect.any(String) } });
 });
 
