@@ -24,6 +24,11 @@ export function printableName(name: string): string {
   return name.search(CONTROLS) < 0 ? name : name.replaceAll("%", "%25").replace(CONTROLS, encodeURIComponent);
 }
 
+/** An address (or the name of a model, which may be one) without what may be a key in it: user name, password and query. */
+export function withoutCredentials(address: string): string {
+  return address.replace(/:\/\/[^/?#\s]*@/, "://").replace(/(:\/\/[^?#\s]*)\?[^#\s]*/, "$1");
+}
+
 function escaped(char: string): string {
   const code = char.charCodeAt(0);
   return code < 0x100 ? `\\x${code.toString(16).padStart(2, "0")}` : `\\u${code.toString(16).padStart(4, "0")}`;

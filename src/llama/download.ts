@@ -2,6 +2,7 @@ import { createReadStream, statSync } from "node:fs";
 import { open, readdir, rename, rm, type FileHandle } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { asMemqError, MemqError, messageOf } from "../errors.ts";
+import { withoutCredentials } from "../printable.ts";
 import { belongsToHub } from "./model-source.ts";
 
 export type DownloadProgress = { file: string; received: number; /** 0 when the server does not say. */ total: number };
@@ -158,9 +159,13 @@ async function checkContent(url: string, part: string, remote: RemoteFile, hash:
           : "it is not a GGUF file";
   if (fault === null) return;
   await rm(part, { force: true });
-  throw new MemqError("MODEL_DOWNLOAD", `${shown(url)} was downloaded, but ${fault}; it was thrown away.`, {
-    hint: "Try again; if it happens again, check the name or the mirror.",
-  });
+  throw new MemqError(
+    "MODEL_DOWNLOAD",
+    `${withoutCredentials(url)} was downloaded, but ${fault}; it was thrown away.`,
+    {
+      hint: "Try again; if it happens again, check the name or the mirror.",
+    },
+  );
 }
 
 async function removeOtherParts(target: string, part: string): Promise<void> {
@@ -226,25 +231,27 @@ function isDiskError(error: unknown): boolean {
 function unreachable(url: string, error: unknown): MemqError {
   if (error instanceof MemqError) return error;
   if (isDiskError(error)) return asMemqError(error);
-  return new MemqError("MODEL_DOWNLOAD", `${shown(url)} could not be downloaded: ${messageOf(error).split("\n")[0]}`, {
-    hint: "Set HF_ENDPOINT to a mirror or HTTPS_PROXY to a proxy, or give the path of a GGUF file as the model.",
-    cause: error,
-  });
-}
-
-/** The address without what may be a key in it: user name, password and query. */
-function shown(url: string): string {
-  const { origin, pathname } = new URL(url);
-  return origin + pathname;
+  return new MemqError(
+    "MODEL_DOWNLOAD",
+    `${withoutCredentials(url)} could not be downloaded: ${messageOf(error).split("\n")[0]}`,
+    {
+      hint: "Set HF_ENDPOINT to a mirror or HTTPS_PROXY to a proxy, or give the path of a GGUF file as the model.",
+      cause: error,
+    },
+  );
 }
 
 function refused(url: string, status: number): MemqError {
   const why =
     status === 401 || status === 403 ? "needs a key" : status === 404 ? "does not exist" : `answered ${status}`;
-  return new MemqError(status >= 500 || status === 429 ? "MODEL_DOWNLOAD" : "MODEL_REFUSED", `${shown(url)} ${why}.`, {
-    hint:
-      status === 401 || status === 403
-        ? "Set HF_TOKEN to a key of huggingface.co, or give the path of a GGUF file as the model."
-        : "Check the model's name, set HF_ENDPOINT to a mirror, or give the path of a GGUF file as the model.",
-  });
+  return new MemqError(
+    status >= 500 || status === 429 ? "MODEL_DOWNLOAD" : "MODEL_REFUSED",
+    `${withoutCredentials(url)} ${why}.`,
+    {
+      hint:
+        status === 401 || status === 403
+          ? "Set HF_TOKEN to a key of huggingface.co, or give the path of a GGUF file as the model."
+          : "Check the model's name, set HF_ENDPOINT to a mirror, or give the path of a GGUF file as the model.",
+    },
+  );
 }

@@ -2,7 +2,7 @@
 import { afterAll, expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { printableName, printableText } from "../../src/printable.ts";
+import { printableName, printableText, withoutCredentials } from "../../src/printable.ts";
 import { qmdHome } from "../qmd/homes.ts";
 import { memq } from "./program.ts";
 
@@ -36,6 +36,26 @@ test("qmd's text does so too, and the name that it prints can be opened", async 
   expect((await home.run("ls", "notes")).stdout).not.toMatch(STEERING);
   const [row] = await home.json("search", "cameras", "--json");
   expect(row).toMatchObject({ file: "qmd://notes/100% ev\u001B[31mil.md" });
+  home.remove();
+});
+
+test("an address is told without what may be a key in it", async () => {
+  for (const [given, told] of [
+    ["http://me:pass@h:1/v1?key=k#model", "http://h:1/v1#model"],
+    ["https://h/m.gguf?token=t", "https://h/m.gguf"],
+    ["hf:user/repository/file.gguf", "hf:user/repository/file.gguf"],
+    ["/models/what?.gguf", "/models/what?.gguf"],
+    ["openai:text-embedding-3-small", "openai:text-embedding-3-small"],
+  ] as const) {
+    expect(withoutCredentials(given)).toBe(told);
+  }
+  const home = await qmdHome({ "notes/a.md": "a\n" });
+  const env = { ...home.env, QMD_EMBED_MODEL: "http://me:pass@127.0.0.1:9/v1?key=hidden#model" };
+  for (const command of ["doctor", "status"]) {
+    const { stdout, stderr } = await memq([command], { env, cwd: home.root });
+    expect(stdout).toContain("http://127.0.0.1:9/v1");
+    expect(stdout + stderr).not.toMatch(/pass|hidden/);
+  }
   home.remove();
 });
 
