@@ -103,16 +103,17 @@ export function hasChanges({ before, after, files }: SetupPlan): boolean {
  */
 export async function applyPlan({ file, before, after, files }: SetupPlan): Promise<string | null> {
   try {
-    for (const [path, text] of Object.entries(files)) {
-      await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-      await replaceFile(path, text);
-    }
-    if (after === null || after === before) return null;
-    if ((await textOrNull(file)) !== before) {
+    const edits = after !== null && after !== before;
+    if (edits && (await textOrNull(file)) !== before) {
       throw new MemqError("CONFIG_CHANGED", `The configuration file ${file} has just been changed by somebody else.`, {
         hint: "Nothing was written; run the command again.",
       });
     }
+    for (const [path, text] of Object.entries(files)) {
+      await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+      await replaceFile(path, text);
+    }
+    if (!edits) return null;
     const backup = before === null ? null : await backedUp(file);
     await replaceFile(file, after);
     return backup;
