@@ -1,5 +1,5 @@
 /*
- * Text of others on a person's terminal: control characters could move the cursor, hide what stands before them or retitle the window,
+ * Text of others as people are shown it, on a terminal sooner or later: control characters could move the cursor, hide what stands before them or retitle the window,
  * and marks of writing direction could turn words round.
  */
 
@@ -11,9 +11,22 @@ export function printableLine(text: string): string {
   return text.replace(CONTROLS, escaped);
 }
 
-/** Lines of text in which every control character but line ends and tabs is written out. */
+/** Lines of text in which every control character but line ends and tabs is written out, and what overrides direction too. */
 export function printableText(text: string): string {
-  return text.replace(CONTROLS, (char) => (char === "\n" || char === "\t" ? char : escaped(char)));
+  return text.replace(CONTROLS, (char, at: number) => {
+    const stays = /[\n\t\u200e\u200f]/.test(char) || (char === "\r" && text[at + 1] === "\n");
+    return stays ? char : escaped(char);
+  });
+}
+
+/** A file's name on one line; one that holds such a character is percent-encoded, as names may be given, too. */
+export function printableName(name: string): string {
+  return name.search(CONTROLS) < 0 ? name : name.replaceAll("%", "%25").replace(CONTROLS, encodeURIComponent);
+}
+
+/** An address (or the name of a model, which may be one) without what may be a key in it: user name, password and query. */
+export function withoutCredentials(address: string): string {
+  return address.replace(/:\/\/[^/?#\s]*@/, "://").replace(/(:\/\/[^?#\s]*)\?[^#\s]*/, "$1");
 }
 
 function escaped(char: string): string {

@@ -2,6 +2,7 @@
  * The only place that writes to stdout. Results go there, everything said about them goes to stderr. Built-in modules are looked up
  * when needed: importing them takes longer than the whole of `--version`.
  */
+import { printableText } from "../printable.ts";
 
 /** One line, by the way out that needs nothing loaded. */
 export function writeLine(line: string): void {
@@ -18,9 +19,14 @@ export function writeJson(value: unknown): void {
   writeOut(`${JSON.stringify(value, null, 2)}\n`);
 }
 
-/** A sentence for a person, on stderr. */
+/** A sentence for a person, on stderr. It may quote names and answers of others. */
 export function notice(sentence: string): void {
-  writeWhole(2, `${sentence}\n`);
+  writeWhole(2, `${printableText(sentence)}\n`);
+}
+
+/** A whole document: as it is for a program, without control characters for a person. */
+export function documentShown(text: string): string {
+  return isOnTerminal() ? printableText(text) : text;
 }
 
 /** Replaces the progress line on a terminal; elsewhere nothing. An empty line removes it. */

@@ -2,6 +2,7 @@ import type { EmbeddingSettings } from "../home/types.ts";
 import { modelHost, type ModelHost } from "../llama/client.ts";
 import { defaultModels, modelFolders, presentModel, pullModel, type ModelFolders } from "../llama/models.ts";
 import { MemqError, messageOf } from "../errors.ts";
+import { withoutCredentials } from "../printable.ts";
 import { cutToBytes } from "./batches.ts";
 import { EmbedError } from "./errors.ts";
 import { fingerprintOf, qmdFingerprint, type VectorSpace } from "./identity.ts";
@@ -83,7 +84,7 @@ function namedModel(spec: string, folders: ModelFolders, threads: number | undef
   const present = () => {
     const path = presentModel(spec, folders);
     if (path !== null) return path;
-    throw new MemqError("MODEL_MISSING", `The model ${spec} is not on this machine.`, {
+    throw new MemqError("MODEL_MISSING", `The model ${withoutCredentials(spec)} is not on this machine.`, {
       hint: "Index once while online, or run `pull`, to download it; or give the path of a GGUF file.",
     });
   };

@@ -1,8 +1,8 @@
-import { readFileSync } from "node:fs";
 import { messageOf } from "../errors.ts";
 import { isObject, objectAt, textAt, valueAt, type JsonObject, type JsonValue } from "./json.ts";
 import { requireVariables, type LoadedConfig } from "./openclaw-config.ts";
 import { environmentCredentials } from "./provider-keys.ts";
+import { textOfFile } from "./read-text.ts";
 import { secretOf, type SecretPlace } from "./secrets.ts";
 import type { ProviderCredentials } from "./types.ts";
 
@@ -21,7 +21,7 @@ export type AuthStore = { path: string; data: JsonObject };
 /** Reads an agent's auth profiles; a missing or broken file is an empty one, the latter with an issue. */
 export function readAuthStore(path: string, issues: string[]): AuthStore {
   try {
-    const data: unknown = JSON.parse(readFileSync(path, "utf8"));
+    const data: unknown = JSON.parse(textOfFile(path));
     if (isObject(data)) return { path, data };
     issues.push(`${path} must hold an object: its keys are not used.`);
   } catch (error) {

@@ -1,9 +1,9 @@
-import { readFileSync } from "node:fs";
 import type { Document } from "yaml";
 import { MemqError, messageOf } from "../errors.ts";
 import type { StoredCollection } from "../store/collections.ts";
 import { isObject, objectAt, textAt, valueAt, type JsonObject, type JsonValue } from "./json.ts";
 import { wrongType } from "./key-values.ts";
+import { textOfFile } from "./read-text.ts";
 
 /** One collection of `index.yml`. */
 export type QmdCollectionConfig = {
@@ -48,11 +48,11 @@ export function emptyQmdConfig(): QmdConfig {
 /** The text of `index.yml`, or null when there is none. */
 export function indexYmlText(path: string): string | null {
   try {
-    return readFileSync(path, "utf8").replace(/^\uFEFF/, "");
+    return textOfFile(path).replace(/^\uFEFF/, "");
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
     throw new MemqError("CONFIG_UNREADABLE", `The configuration file ${path} can't be read: ${messageOf(error)}.`, {
-      hint: "Check its permissions.",
+      hint: "Check its permissions, and that it is a regular file.",
       cause: error,
     });
   }

@@ -1,9 +1,9 @@
-import { readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { MemqError, messageOf } from "../errors.ts";
 import { envBlock, joinedEnv, parseDotEnv, withVariables, type MissingVariable } from "./env-vars.ts";
 import { isObject, merged, type JsonObject, type JsonValue } from "./json.ts";
 import type { Env } from "./paths.ts";
+import { textOfFile } from "./read-text.ts";
 import { configFile, stateFolder } from "./state-dir.ts";
 
 /** OpenClaw's configuration, read. */
@@ -91,11 +91,11 @@ async function readConfig(file: ReturnType<typeof configFile>, issues: string[])
 /** The text of a file, or null when there is none; anything else that goes wrong is `CONFIG_UNREADABLE`. */
 function readText(path: string): string | null {
   try {
-    return readFileSync(path, "utf8");
+    return textOfFile(path);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
     throw new MemqError("CONFIG_UNREADABLE", `The configuration file ${path} can't be read: ${messageOf(error)}.`, {
-      hint: "Check its permissions.",
+      hint: "Check its permissions, and that it is a regular file.",
       cause: error,
     });
   }
@@ -104,7 +104,7 @@ function readText(path: string): string | null {
 function readDotEnv(folder: string, issues: string[]): Record<string, string> {
   const path = join(folder, ".env");
   try {
-    return parseDotEnv(readFileSync(path, "utf8"));
+    return parseDotEnv(textOfFile(path));
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code !== "ENOENT" && code !== "ENOTDIR" && code !== "EISDIR")

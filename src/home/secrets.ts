@@ -1,8 +1,9 @@
-import { readFileSync, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import { isAbsolute } from "node:path";
 import { MemqError } from "../errors.ts";
 import { isObject, objectAt, textAt, valueAt, type JsonObject, type JsonValue } from "./json.ts";
 import { absolutePath, envText, type Env } from "./paths.ts";
+import { textOfFile } from "./read-text.ts";
 
 /** What looking up a secret needs to know; a secret itself never becomes part of a message. */
 export type SecretPlace = { config: JsonObject; env: Env; stateDir: string };
@@ -77,7 +78,7 @@ function secretFromFile(id: string, name: string, path: string, place: SecretPla
 
 function fileText(file: string, maxBytes: number, path: string): string {
   try {
-    if (statSync(file).size <= maxBytes) return readFileSync(file, "utf8");
+    if (statSync(file).size <= maxBytes) return textOfFile(file);
   } catch {
     throw unresolved(path, `refers to ${file}, which can't be read`);
   }

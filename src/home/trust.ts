@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { basename, dirname, relative, resolve } from "node:path";
 import { printableLine } from "../printable.ts";
 import { withWriterLock } from "../store/lock.ts";
@@ -6,6 +6,7 @@ import type { QmdCollectionConfig, QmdConfig } from "./index-yml.ts";
 import { isObject, textAt, type JsonObject } from "./json.ts";
 import { absolutePath, envText, realPath, type Env } from "./paths.ts";
 import { DEFAULT_QMD_MODELS, type ModelSlot } from "./qmd-models.ts";
+import { textOfFile } from "./read-text.ts";
 
 /** What a configuration that came with a checkout may not do unasked. */
 export type GatedItems = {
@@ -125,7 +126,7 @@ export async function listTrusted(trustFile: string): Promise<{ path: string; tr
 /** A file that is missing or broken approves nothing. */
 function readRecords(trustFile: string): JsonObject {
   try {
-    const parsed: unknown = JSON.parse(readFileSync(trustFile, "utf8"));
+    const parsed: unknown = JSON.parse(textOfFile(trustFile));
     return isObject(parsed) ? parsed : {};
   } catch {
     return {};

@@ -59,10 +59,10 @@ export const MCP_CLIENTS: Client[] = CLIENTS.map((client) => ({
     const changes: Change[] = [];
     const servers = wantedServers(request);
     for (const [name, server] of servers) {
-      const existing = objectAt(data, [client.group, name]) ?? {};
+      const existing = objectAt(data, [client.group, name]);
       const wanted = { ...client.extra, ...existing, ...server };
       if (Bun.deepEquals(existing, wanted)) continue;
-      changes.push({ key: `${client.group}.${name}`, action: "set", value: wanted });
+      changes.push(...changesOf(`${client.group}.${name}`, existing, wanted));
       if (after === null) continue;
       after =
         client.syntax === "TOML"
@@ -88,6 +88,14 @@ export const MCP_CLIENTS: Client[] = CLIENTS.map((client) => ({
     return { file, launches: servers.map(([name, server]) => launchOf(client.id, file, name, server)) };
   },
 }));
+
+/** What differs. Of an entry that is there only that is told: its environment may hold keys. */
+function changesOf(key: string, existing: JsonObject | null, wanted: JsonObject): Change[] {
+  if (existing === null) return [{ key, action: "set", value: wanted }];
+  return Object.entries(wanted)
+    .filter(([name, value]) => !Bun.deepEquals(existing[name], value))
+    .map(([name, value]) => ({ key: `${key}.${name}`, action: "set", value }));
+}
 
 function fileOf(client: McpClient, { configPath, env, cwd }: Omit<SetupRequest, "command">): string {
   return configPath === undefined ? client.file(env) : absolutePath(configPath, cwd, env);

@@ -1,9 +1,10 @@
-import { copyFile, mkdir, readFile } from "node:fs/promises";
+import { copyFile, mkdir } from "node:fs/promises";
 import { dirname } from "node:path";
 import { MemqError, messageOf } from "../errors.ts";
 import type { JsonObject, JsonValue } from "../home/json.ts";
 import { isObject } from "../home/json.ts";
 import { realPath, type Env } from "../home/paths.ts";
+import { textOfFile } from "../home/read-text.ts";
 import { replaceFile } from "../home/replace-file.ts";
 
 /** What a person asks for; what is not given is looked up where the client looks. */
@@ -65,7 +66,7 @@ export type Client = {
 /** The text of a file, or null when there is none. Errors: `CONFIG_UNREADABLE`. */
 export async function textOrNull(path: string): Promise<string | null> {
   try {
-    return await readFile(path, "utf8");
+    return textOfFile(path);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
     throw new MemqError("CONFIG_UNREADABLE", `The configuration file ${path} can't be read: ${messageOf(error)}.`);
@@ -102,16 +103,17 @@ export function hasChanges({ before, after, files }: SetupPlan): boolean {
  */
 export async function applyPlan({ file, before, after, files }: SetupPlan): Promise<string | null> {
   try {
-    for (const [path, text] of Object.entries(files)) {
-      await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-      await replaceFile(path, text);
-    }
-    if (after === null || after === before) return null;
-    if ((await textOrNull(file)) !== before) {
+    const edits = after !== null && after !== before;
+    if (edits && (await textOrNull(file)) !== before) {
       throw new MemqError("CONFIG_CHANGED", `The configuration file ${file} has just been changed by somebody else.`, {
         hint: "Nothing was written; run the command again.",
       });
     }
+    for (const [path, text] of Object.entries(files)) {
+      await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+      await replaceFile(path, text);
+    }
+    if (!edits) return null;
     const backup = before === null ? null : await backedUp(file);
     await replaceFile(file, after);
     return backup;

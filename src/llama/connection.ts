@@ -163,6 +163,8 @@ function socketConnection(socket: Socket): Connection {
     isOpen: () => open,
     request(request, signal) {
       if (!open) return Promise.reject(new ConnectionLost());
+      // Given up while the host started: what is sent now would keep this process until it is answered.
+      if (signal.aborted) return Promise.reject(signal.reason as Error);
       const id = ++lastId;
       const cancel = () => {
         waiting.delete(id);

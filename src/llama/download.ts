@@ -1,7 +1,8 @@
 import { createReadStream, statSync } from "node:fs";
 import { open, readdir, rename, rm, type FileHandle } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { MemqError, messageOf } from "../errors.ts";
+import { asMemqError, MemqError, messageOf } from "../errors.ts";
+import { withoutCredentials } from "../printable.ts";
 import { belongsToHub } from "./model-source.ts";
 
 export type DownloadProgress = { file: string; received: number; /** 0 when the server does not say. */ total: number };
@@ -70,7 +71,10 @@ export async function fetchJson(url: string, options: DownloadOptions): Promise<
   // The hub lists GGUF files only for this user agent.
   const { response } = await request(url, { headers: { "user-agent": "llama-cpp" } }, options);
   if (!response.ok) throw refused(url, response.status);
-  return response.json();
+  return response.json().catch((error: unknown) => {
+    options.signal.throwIfAborted();
+    throw unreachable(url, error);
+  });
 }
 
 /** SHA-256 of a file in hex. */
@@ -112,6 +116,8 @@ async function receive(
         await file.appendFile(chunk);
         hash.update(chunk);
         received += chunk.length;
+        // What comes beyond is no part of the file, however much it is.
+        if (remote.size !== null && received > remote.size) break;
         options.onProgress?.({ file: name, received, total: remote.size ?? 0 });
       }
       if (remote.size === null) break;
@@ -153,9 +159,13 @@ async function checkContent(url: string, part: string, remote: RemoteFile, hash:
           : "it is not a GGUF file";
   if (fault === null) return;
   await rm(part, { force: true });
-  throw new MemqError("MODEL_DOWNLOAD", `${url} was downloaded, but ${fault}; it was thrown away.`, {
-    hint: "Try again; if it happens again, check the name or the mirror.",
-  });
+  throw new MemqError(
+    "MODEL_DOWNLOAD",
+    `${withoutCredentials(url)} was downloaded, but ${fault}; it was thrown away.`,
+    {
+      hint: "Try again; if it happens again, check the name or the mirror.",
+    },
+  );
 }
 
 async function removeOtherParts(target: string, part: string): Promise<void> {
@@ -220,19 +230,28 @@ function isDiskError(error: unknown): boolean {
 
 function unreachable(url: string, error: unknown): MemqError {
   if (error instanceof MemqError) return error;
-  return new MemqError("MODEL_DOWNLOAD", `${url} could not be downloaded: ${messageOf(error).split("\n")[0]}`, {
-    hint: "Set HF_ENDPOINT to a mirror or HTTPS_PROXY to a proxy, or give the path of a GGUF file as the model.",
-    cause: error,
-  });
+  if (isDiskError(error)) return asMemqError(error);
+  return new MemqError(
+    "MODEL_DOWNLOAD",
+    `${withoutCredentials(url)} could not be downloaded: ${messageOf(error).split("\n")[0]}`,
+    {
+      hint: "Set HF_ENDPOINT to a mirror or HTTPS_PROXY to a proxy, or give the path of a GGUF file as the model.",
+      cause: error,
+    },
+  );
 }
 
 function refused(url: string, status: number): MemqError {
   const why =
     status === 401 || status === 403 ? "needs a key" : status === 404 ? "does not exist" : `answered ${status}`;
-  return new MemqError(status >= 500 || status === 429 ? "MODEL_DOWNLOAD" : "MODEL_REFUSED", `${url} ${why}.`, {
-    hint:
-      status === 401 || status === 403
-        ? "Set HF_TOKEN to a key of huggingface.co, or give the path of a GGUF file as the model."
-        : "Check the model's name, set HF_ENDPOINT to a mirror, or give the path of a GGUF file as the model.",
-  });
+  return new MemqError(
+    status >= 500 || status === 429 ? "MODEL_DOWNLOAD" : "MODEL_REFUSED",
+    `${withoutCredentials(url)} ${why}.`,
+    {
+      hint:
+        status === 401 || status === 403
+          ? "Set HF_TOKEN to a key of huggingface.co, or give the path of a GGUF file as the model."
+          : "Check the model's name, set HF_ENDPOINT to a mirror, or give the path of a GGUF file as the model.",
+    },
+  );
 }

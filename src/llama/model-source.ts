@@ -21,11 +21,19 @@ export function parseModelSource(spec: string, env: NodeJS.ProcessEnv = process.
   const hub = (env["HF_ENDPOINT"] || defaultHub).replace(/\/+$/, "");
   const onHub = /^(?:hf:(?:\/\/)?|huggingface:(?:\/\/)?|hf\.co\/|huggingface\.co\/)(.*)$/.exec(spec)?.[1];
   if (onHub !== undefined) return hubSource(spec, onHub, hub);
-  if (/^https?:\/\//i.test(spec)) return urlSource(spec, hub);
-  if (/^file:\/\//i.test(spec)) return { kind: "file", path: fileURLToPath(spec) };
+  if (/^(https?|file):\/\//i.test(spec)) return addressSource(spec, hub);
   const path = spec.replace(/^file:/i, "").replace(/^~(?=\/)/, env["HOME"] || homedir());
   if (path === "") throw badSpec(spec);
   return { kind: "file", path: resolve(path) };
+}
+
+function addressSource(spec: string, hub: string): ModelSource {
+  try {
+    return /^file:/i.test(spec) ? { kind: "file", path: fileURLToPath(spec) } : urlSource(spec, hub);
+  } catch (error) {
+    // No address at all, one of another machine's file, or one with broken percent-encoding.
+    throw error instanceof MemqError ? error : badSpec(spec);
+  }
 }
 
 /** Whether a key of the hub may go with a request to this address: it belongs to the hub itself and to no mirror. */

@@ -24,9 +24,10 @@ export type GetAnswer = {
 };
 
 /**
- * Reads a note of the memory folders or the extra paths, as it is on disk now. Only Markdown that a scan could have found is
- * read: nothing behind `..`, an absolute path, a NUL or a symbolic link at any part of the path leads out. A missing file is an
- * empty text; a refusal is an answer too, since the agent goes on either way.
+ * Reads a note of the memory folders or the extra paths, as it is on disk now: any Markdown below `memory/`, hidden notes that no
+ * scan takes up included, `MEMORY.md`, `USER.md` and `DREAMS.md`, and below the extra paths what a scan finds. Nothing behind
+ * `..`, an absolute path, a NUL or a symbolic link at any part of the path leads out, and transcripts are not read. A missing
+ * file is an empty text; a refusal is an answer too, since the agent goes on either way.
  */
 export function readNote(home: Home, request: GetRequest, maxChars: number): GetAnswer {
   const asked = request.path.trim();

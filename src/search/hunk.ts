@@ -42,7 +42,7 @@ export function hunkOf(
   const from = Math.max(1, best - 1);
   const to = Math.min(total, best + 2);
   const shown = cut(lines.slice(from - 1, to), { startLine: from, endLine: to }, maxChars, (part) =>
-    terms.guess(part) ? terms.termsIn(part) : [],
+    likelyTerms(part, terms),
   );
   const { text, startLine, endLine } = shown;
   return {
@@ -51,15 +51,20 @@ export function hunkOf(
     startLine,
     endLine,
     line: Math.min(Math.max(best, startLine), endLine),
-    matches: terms.termsIn(text).length > 0,
+    matches: likelyTerms(text, terms).length > 0 || terms.termsIn(text).length > 0,
   };
 }
 
+/** The terms among the words of a text that `guess` lets pass: most words of most lines are never looked at closely. */
+function likelyTerms(text: string, { termsIn, guess }: LineTerms): string[] {
+  return guess(text) ? termsIn(text.split(" ").filter(guess).join(" ")) : [];
+}
+
 function bestLine(lines: readonly string[], first: number, last: number, terms: LineTerms): number {
-  const scored = scoredBest(lines, first, last, terms.guess, terms);
+  const scored = scoredBest(lines, first, last, (text) => likelyTerms(text, terms), terms.intentIn);
   if (scored > 0) return scored;
   if (terms.termsIn(lines.slice(first - 1, last).join("\n")).length > 0) {
-    return scoredBest(lines, first, last, () => true, terms);
+    return scoredBest(lines, first, last, terms.termsIn, terms.intentIn);
   }
   const filled = lines.slice(first - 1, last).findIndex((text) => text.trim() !== "");
   return filled < 0 ? first : first + filled;
@@ -70,14 +75,14 @@ function scoredBest(
   lines: readonly string[],
   first: number,
   last: number,
-  guess: (text: string) => boolean,
-  { termsIn, intentIn }: LineTerms,
+  termsIn: LineTerms["termsIn"],
+  intentIn: LineTerms["intentIn"],
 ): number {
   let best = 0;
   let most = 0;
   for (let line = first; line <= last; line++) {
     const text = lines[line - 1] ?? "";
-    const score = (guess(text) ? termsIn(text).length : 0) + INTENT_WEIGHT * (intentIn?.(text).length ?? 0);
+    const score = termsIn(text).length + INTENT_WEIGHT * (intentIn?.(text).length ?? 0);
     if (score > most) {
       most = score;
       best = line;

@@ -1,7 +1,7 @@
 import type { KeywordMatch } from "../store/types.ts";
 import { DIGIT, HANGUL } from "./scripts.ts";
 import { cutAtGrapheme } from "./snippet.ts";
-import { languagesOf, stopWords } from "./stopwords.ts";
+import { isStopWord, languagesOf } from "./stopwords.ts";
 import { type Token, analyse } from "./tokens.ts";
 
 /** `plain`: words, a quoted phrase is preferred. `qmd`: a quoted phrase is demanded and `-term` excludes. */
@@ -108,8 +108,8 @@ const HALF_STOP_WEIGHT = 0.5;
 type Weighed = Token & { weight: number };
 
 function withoutStopWords(tokens: Token[], quoted: Set<string>): { kept: Weighed[]; onlyStopWords: boolean } {
-  const stops = languagesOf(tokens).map(stopWords);
-  const isStop = (surface: string): boolean => stops.some((words) => words.has(surface));
+  const languages = languagesOf(tokens);
+  const isStop = (surface: string): boolean => languages.some((language) => isStopWord(language, surface));
   const weighed = tokens.map((token) => ({ ...token, weight: quoted.has(token.term) ? 1 : weightOf(token, isStop) }));
   const kept = weighed.filter((token) => token.weight > 0);
   if (kept.length > 0) return { kept, onlyStopWords: false };

@@ -65,7 +65,9 @@ export function characterClass(codePoint: number): number {
 }
 
 function classOf(codePoint: number): number {
+  // Most queries are ASCII, and expressions over all of Unicode take long to make.
   const character = String.fromCodePoint(codePoint);
+  if (codePoint < 0x80) return /[a-z]/i.test(character) ? LATIN : /\d/.test(character) ? DIGIT : SEPARATOR;
   // The prolonged sound mark belongs to the kana word it stands in, whatever its property says.
   if (codePoint === 0x30fc) return KATAKANA;
   if (/\p{L}|\p{Nl}/u.test(character)) {
@@ -123,8 +125,11 @@ export function foldWord(word: string, script: number): string {
   }
 }
 
+const BEYOND_ASCII = /[^\0-\x7f]/;
+
 /** Whether `text` has no character above U+007F. */
 export function isAscii(text: string): boolean {
+  if (text.length > 64) return !BEYOND_ASCII.test(text);
   for (let index = 0; index < text.length; index++) if (text.charCodeAt(index) > 0x7f) return false;
   return true;
 }

@@ -20,6 +20,16 @@ const LANGUAGES_OF: ReadonlyMap<number, readonly Language[]> = new Map<number, L
 
 const sets = new Map<Language, Set<string>>();
 
+/** So many questions are answered from the lists as they stand: a short query asks fewer, and making sets takes longer than these. */
+const ASKED_WITHOUT_SET = 100;
+let asked = 0;
+
+/** Whether a word, as `surface` of a token, is a stop word of a language. */
+export function isStopWord(language: Language, surface: string): boolean {
+  if (asked++ < ASKED_WITHOUT_SET) return ` ${SURFACES[language]} `.includes(` ${surface} `);
+  return stopWords(language).has(surface);
+}
+
 /** Stop words of a language, in the form that words have as `surface` of a token. */
 export function stopWords(language: Language): Set<string> {
   let words = sets.get(language);
@@ -50,8 +60,7 @@ function mostLikely(candidates: readonly Language[], tokens: readonly Token[]): 
   let best: Language = "eng";
   let most = 1;
   for (const language of candidates) {
-    const words = stopWords(language);
-    const count = tokens.filter((token) => token.kind === "word" && words.has(token.surface)).length;
+    const count = tokens.filter(({ kind, surface }) => kind === "word" && isStopWord(language, surface)).length;
     if (count > most) {
       most = count;
       best = language;

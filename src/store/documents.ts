@@ -72,18 +72,17 @@ export function documentRoster(index: Index): string {
 const MAX_PATH = 4096;
 
 /**
- * As `documentPaths`, without those that hold `text` (lower-case ASCII) in no spelling. Some of the rest don't either: what SQLite
- * compares without regard to case is ASCII alone, so paths beyond that, and with a backslash, are all there.
+ * As `documentPaths`, without those that hold `text` (lower-case ASCII) in no spelling; a few of the rest don't either. Any character
+ * may stand for a slash, which may be written as a backslash, and for what Unicode writes in other ways too (the kelvin sign is a `k`).
  */
 export function documentPathsHolding(index: Index, text: string): { id: number; collection: string; path: string }[] {
   if (text.length > MAX_PATH) return [];
-  const pattern = `%${text.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`;
+  const pattern = `%${text.replaceAll(/[\\%_]/g, String.raw`\$&`).replaceAll(/[k;`/]/gi, "_")}%`;
   // The inner query is answered by the index of paths, a fifth of the table.
   return index.db
     .query<{ id: number; collection: string; path: string }, [string]>(
       String.raw`SELECT id, collection, path FROM documents WHERE id IN (
-         SELECT id FROM documents WHERE active = 1 AND (path LIKE ? ESCAPE '\' OR instr(path, '\')
-           OR length(path) <> length(CAST(path AS BLOB)))) ORDER BY id`,
+         SELECT id FROM documents WHERE active = 1 AND path LIKE ? ESCAPE '\') ORDER BY id`,
     )
     .all(pattern);
 }

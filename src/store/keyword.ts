@@ -42,7 +42,7 @@ function ftsPhrase(phrase: KeywordPhrase): string | null {
   // A NUL would end the expression; blanks and quotes are kept apart by FTS5's own quoting.
   const tokens = phrase.tokens.map((token) => token.replaceAll("\0", "").trim()).filter((token) => token !== "");
   if (tokens.length === 0) return null;
-  return `"${tokens.join(" ").replaceAll('"', '""')}"${phrase.prefix ? " *" : ""}`;
+  return `"${tokens.join(" ").replaceAll('"', '""')}"`;
 }
 
 /** How many passages hold each token, in body or name; 0 for a token that none holds. */
@@ -51,16 +51,14 @@ export function documentFrequencies(index: Index, tokens: readonly string[]): Ma
   return new Map(tokens.map((token) => [token, query.get(token)?.doc ?? 0]));
 }
 
-/** Number of passages, and their mean number of tokens in body and name. */
-export type CorpusStats = { passages: number; meanBody: number; meanName: number };
+/** Number of passages, and the mean number of tokens in their bodies. */
+export type CorpusStats = { passages: number; meanBody: number };
 
 /** Reads FTS5's own running totals (the "averages" record, row 1 of its data table): no scan, whatever the size. */
 export function corpusStats(index: Index): CorpusStats {
   const record = index.db.query<{ block: Uint8Array }, []>("SELECT block FROM memq_fts_data WHERE id = 1").get()?.block;
-  const [passages = 0, body = 0, name = 0] = varints(record ?? new Uint8Array());
-  return passages === 0
-    ? { passages: 0, meanBody: 0, meanName: 0 }
-    : { passages, meanBody: body / passages, meanName: name / passages };
+  const [passages = 0, body = 0] = varints(record ?? new Uint8Array());
+  return { passages, meanBody: passages === 0 ? 0 : body / passages };
 }
 
 /** SQLite's variable-length integers: seven bits a byte, most significant first. */

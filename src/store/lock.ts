@@ -1,6 +1,7 @@
 import { linkSync, mkdirSync, readFileSync, rmSync, statSync, unlinkSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { MemqError } from "../errors.ts";
+import { patienceMs } from "./patience.ts";
 
 const DEFAULT_WAIT_MS = 120_000;
 
@@ -23,7 +24,7 @@ export async function withWriterLock<T>(
   options: { timeoutMs?: number; signal?: AbortSignal } = {},
 ): Promise<T> {
   const path = `${indexPath}.lock`;
-  const timeout = options.timeoutMs ?? defaultWait();
+  const timeout = options.timeoutMs ?? patienceMs(DEFAULT_WAIT_MS);
   const end = performance.now() + timeout;
   let pause: number = LOOK_MS[0];
   while (!tryLock(path)) {
@@ -44,11 +45,6 @@ export async function withWriterLock<T>(
 export function writerOf(indexPath: string): number | null {
   const holder = readHolder(`${indexPath}.lock`);
   return holder !== null && isAlive(holder) ? holder.pid : null;
-}
-
-function defaultWait(): number {
-  const value = process.env["QMD_SQLITE_BUSY_TIMEOUT"];
-  return value && /^\d+$/.test(value) ? Number(value) : DEFAULT_WAIT_MS;
 }
 
 function tryLock(path: string): boolean {

@@ -4,6 +4,7 @@ import { dirname } from "node:path";
 import { MemqError } from "../errors.ts";
 import { damageOf, isDamage, rememberOpened, setAside } from "./damage.ts";
 import { isForeign } from "./foreign.ts";
+import { patienceMs } from "./patience.ts";
 import { memqTables, migrate, qmdWasHere, SCHEMA_VERSION, schemaVersion, tableNames } from "./schema.ts";
 import type { Index } from "./types.ts";
 
@@ -22,7 +23,7 @@ const WRITER_BUSY_MS = 120_000;
 export function openIndex(path: string, options: { mode: "read" | "write"; patienceMs?: number }): Index {
   return options.mode === "read"
     ? openForReading(path)
-    : openForWriting(path, options.patienceMs ?? busyTimeout(WRITER_BUSY_MS));
+    : openForWriting(path, options.patienceMs ?? patienceMs(WRITER_BUSY_MS));
 }
 
 function openForReading(path: string): Index {
@@ -33,7 +34,7 @@ function openForReading(path: string): Index {
   let db: Database | undefined;
   try {
     db = connectReadOnly(path);
-    db.run(`PRAGMA busy_timeout = ${busyTimeout(READER_BUSY_MS)}`);
+    db.run(`PRAGMA busy_timeout = ${patienceMs(READER_BUSY_MS)}`);
     const tables = tableNames(db);
     refuseUnusable(db, tables, path);
     const ready = schemaVersion(db, tables) === SCHEMA_VERSION;
@@ -189,11 +190,6 @@ function unreadable(path: string, error: unknown): Error {
     hint: "Check the permissions of the file and its folder, and the free space.",
     cause: error,
   });
-}
-
-function busyTimeout(fallback: number): number {
-  const value = Number(process.env["QMD_SQLITE_BUSY_TIMEOUT"]);
-  return process.env["QMD_SQLITE_BUSY_TIMEOUT"] && Number.isInteger(value) && value >= 0 ? value : fallback;
 }
 
 function createPrivately(path: string): void {

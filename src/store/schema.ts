@@ -33,7 +33,7 @@ const QMD_VECTOR_INDEX = `CREATE INDEX IF NOT EXISTS idx_content_vectors_model_f
   ON content_vectors(model, embed_fingerprint, hash, total_chunks);`;
 
 /** A text as an SQL string literal. */
-function sqlText(text: string): string {
+export function sqlText(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
 }
 

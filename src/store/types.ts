@@ -103,8 +103,8 @@ export type Scope = {
   documentIds?: readonly number[];
 };
 
-/** Consecutive index tokens; with `prefix` the last one may go on. */
-export type KeywordPhrase = { tokens: readonly string[]; prefix?: boolean };
+/** Consecutive index tokens. */
+export type KeywordPhrase = { tokens: readonly string[] };
 
 /** What a passage must hold to be a keyword candidate: one of `any` (if there are some), each of `all`, none of `none`. */
 export type KeywordMatch = {

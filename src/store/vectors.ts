@@ -9,6 +9,7 @@ import {
   writeServing,
 } from "./identity.ts";
 import { inTransaction } from "./open.ts";
+import { sqlText } from "./schema.ts";
 import { getPacked, putPacked, scanPacked } from "./vector-packed.ts";
 import { shadowLayout } from "./vector-shadow.ts";
 import {
@@ -90,10 +91,6 @@ function hasVector(index: Index, identity: VectorIdentity): string {
       AND c.seq = CAST(substr(p.vector_key, instr(p.vector_key, '_') + 1) AS INTEGER)
       AND c.model = ${sqlText(identity.model)} AND c.embed_fingerprint = ${sqlText(identity.fingerprint)})
     AND (EXISTS (SELECT 1 FROM memq_vectors v WHERE v.vector_key = p.vector_key) ${inVec0}))`;
-}
-
-function sqlText(text: string): string {
-  return `'${text.replaceAll("'", "''")}'`;
 }
 
 /**

@@ -74,7 +74,13 @@ test.each(Object.entries(searches))("a cold `%s` imports no built-in module that
 
 test("`--version` loads next to nothing", async () => {
   const { modules } = await modulesOf(["--version"]);
-  expect(modules.sort()).toEqual(["package.json", "src/cli/output.ts", "src/main.ts", "src/version.ts"]);
+  expect(modules.sort()).toEqual([
+    "package.json",
+    "src/cli/output.ts",
+    "src/main.ts",
+    "src/printable.ts",
+    "src/version.ts",
+  ]);
 });
 
 /** Paths, relative to the project, of the modules that a run of the source loads, and what it prints. */

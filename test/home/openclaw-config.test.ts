@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { mkdirSync } from "node:fs";
+import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import {
   array,
@@ -157,6 +157,18 @@ describe("$include", () => {
     const error = (await failure(box)) as { message: string; hint: string };
     expect(error.message).toMatch(expected);
     expect(error.hint).toBeTruthy();
+  });
+
+  test.each(["openclaw.json", "part.json"])("a pipe as %s is refused and not waited for", async (name) => {
+    const box = sandbox();
+    box.write(".openclaw/openclaw.json", '{"$include": "part.json"}');
+    const pipe = join(box.home, ".openclaw", name);
+    rmSync(pipe, { force: true });
+    expect(Bun.spawnSync(["mkfifo", pipe]).exitCode).toBe(0);
+    expect(await failure(box)).toMatchObject({
+      code: "CONFIG_UNREADABLE",
+      message: `The configuration file ${pipe} can't be read: it is a pipe, a socket or a device, not a file.`,
+    });
   });
 
   test("ten files deep is fine, eleven is not", async () => {

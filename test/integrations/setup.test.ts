@@ -107,6 +107,14 @@ describe("memq setup openclaw", () => {
     expect(hasChanges(await planFor("openclaw"))).toBe(false);
   });
 
+  test("writes nothing at all when somebody else has changed the file meanwhile", async () => {
+    const plan = await planFor("openclaw");
+    write(".openclaw/openclaw.json", "{}");
+    const error: unknown = await applyPlan(plan).catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ code: "CONFIG_CHANGED" });
+    expect(readdirSync(at(".openclaw"))).toEqual(["openclaw.json"]);
+  });
+
   test("keeps what an entry says besides, and follows another command and agent", async () => {
     write(
       ".openclaw/openclaw.json",
@@ -212,6 +220,20 @@ describe("memq setup for MCP clients", () => {
       expect(result).toMatchObject({ client: id, ok: true, tools: ["memory_search", "memory_get"] });
     });
   }
+
+  test("keys in the environment of an entry stay there and are not shown", async () => {
+    const env = { OPENAI_API_KEY: "sk-secret-of-mine" };
+    write(".cursor/mcp.json", JSON.stringify({ mcpServers: { memq: { command: "old", args: [], env } } }));
+    for (const more of [[], ["--json"], ["--write"]]) {
+      const { stdout, stderr } = await setup("cursor", ...more);
+      expect(stdout).toContain("mcpServers.memq.command");
+      expect(stdout + stderr).not.toContain("sk-secret");
+    }
+    expect(JSON.parse(read(".cursor/mcp.json")).mcpServers.memq).toMatchObject({
+      env,
+      args: expect.arrayContaining(["mcp"]),
+    });
+  });
 
   test("several workspaces are several servers; --config names a project's file", async () => {
     for (const name of ["work", "home notes"]) mkdirSync(at(name));

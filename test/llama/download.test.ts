@@ -117,6 +117,13 @@ describe("a download", () => {
     expect(hub.seen.length).toBe(requests);
   });
 
+  test("an address with a key in it is told without the key", async () => {
+    using server = Bun.serve({ port: 0, fetch: () => new Response("", { status: 404 }) });
+    const { host } = server.url;
+    const error = await failure(pullModel(`http://me:pass@${host}/m.gguf?token=hidden`, folders));
+    expect(error?.message).toBe(`http://${host}/m.gguf does not exist.`);
+  });
+
   test("goes on where the connection broke", async () => {
     hub.breakAfter = [100_000, 50_000];
     await pullModel(spec, folders);

@@ -77,6 +77,10 @@ describe("addresses", () => {
     expect(names("https://a.example/x/model.gguf")).not.toEqual(names("https://a.example/y/model.gguf"));
   });
 
+  test.each(["https://", "https://x.example/%zz.gguf", "file://elsewhere/a.gguf"])("%s names no model", (spec) => {
+    expect(() => parseModelSource(spec, {})).toThrow(expect.objectContaining({ code: "MODEL_SPEC" }));
+  });
+
   test("paths", () => {
     expect(url("/models/a.gguf")).toBe("/models/a.gguf");
     expect(url("file:/models/a.gguf")).toBe("/models/a.gguf");

@@ -113,7 +113,7 @@ describe("session context", () => {
     writeFileSync(join(workspace, "memory/2026-02-08.md"), "older");
   });
   const paths = async (sessionKey?: string, chatType?: string): Promise<string[]> =>
-    (await sessionContext({ workspace, timeZone: "UTC", now, sessionKey, chatType })).map((file) => file.path);
+    (await sessionContext({ workspace, timeZone: "UTC", now, sessionKey, chatType })).files.map((file) => file.path);
 
   test("the main private session reads long-term memory, today and yesterday", async () => {
     expect(await paths()).toEqual(["MEMORY.md", "USER.md", "memory/2026-02-10.md", "memory/2026-02-09.md"]);
@@ -131,14 +131,26 @@ describe("session context", () => {
     writeFileSync(join(outside, "2026-02-10.md"), "secret");
     rmSync(join(workspace, "memory"), { recursive: true });
     symlinkSync(outside, join(workspace, "memory"));
-    const files = await sessionContext({ workspace, timeZone: "UTC", now });
+    const { files, warning } = await sessionContext({ workspace, timeZone: "UTC", now });
     expect(files.map(({ path }) => path)).toEqual(["MEMORY.md", "USER.md"]);
+    expect(warning).toContain("memory/2026-02-10.md was not read: it is not a regular file inside the workspace.");
     rmSync(outside, { recursive: true });
+  });
+
+  test("a file that is there and may not be read is named, one that is missing is not", async () => {
+    rmSync(join(workspace, "USER.md"));
+    mkdirSync(join(workspace, "USER.md"));
+    rmSync(join(workspace, "memory/2026-02-09.md"));
+    writeFileSync(join(workspace, "memory/2026-02-10.md"), Uint8Array.of(0, 1, 2, 0, 255));
+    const { files, warning } = await sessionContext({ workspace, timeZone: "UTC", now });
+    expect(files.map(({ path }) => path)).toEqual(["MEMORY.md"]);
+    expect(warning?.match(/\S+ was not read/g)).toEqual(["USER.md was not read", "memory/2026-02-10.md was not read"]);
   });
 
   test("a long file is cut at a character border and says so", async () => {
     writeFileSync(join(workspace, "MEMORY.md"), "x".repeat(19_999) + "😀".repeat(10));
-    const [file] = await sessionContext({ workspace, timeZone: "UTC", now });
+    const { files } = await sessionContext({ workspace, timeZone: "UTC", now });
+    const [file] = files;
     expect(file).toMatchObject({ path: "MEMORY.md", truncated: true });
     expect(file?.text.isWellFormed()).toBe(true);
   });

@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { collectionsYaml, qmdHome, type QmdTestHome } from "./homes.ts";
 
@@ -261,6 +261,17 @@ test("the skill is printed, listed, found and installed once", async () => {
   expect(await runIn(home, "n", "skill", "install", "--force")).toContain("✓ Installed: ");
 });
 
+test("a skill survives its installation where the two folders of skills are one", async () => {
+  const home = await homeOf({ "n/a.md": "a\n" });
+  mkdirSync(join(home.root, "n/.agents/skills"), { recursive: true });
+  mkdirSync(join(home.root, "n/.claude"));
+  symlinkSync("../.agents/skills", join(home.root, "n/.claude/skills"));
+  for (const more of [[], ["--force"]]) await runIn(home, "n", "skill", "install", ...more);
+  for (const folder of [".agents", ".claude"]) {
+    expect(readFileSync(join(home.root, "n", folder, "skills/qmd/SKILL.md"), "utf8")).toStartWith("---\nname: qmd\n");
+  }
+});
+
 test("skills speak qmd's JSON", async () => {
   const home = await homeOf({ "n/a.md": "a\n" });
   const json = async (...args: string[]): Promise<unknown> =>
@@ -271,6 +282,8 @@ test("skills speak qmd's JSON", async () => {
     data: [{ name: "qmd", content: expect.stringMatching(/^---/) }],
   });
   expect(await json("get", "qmd", "--full")).toMatchObject({ data: [{ files: [] }] });
+  expect(await json("get", "nope")).toEqual({ success: false, error: expect.stringContaining("nope") });
+  expect(await said(home, "skills", "get")).toEqual([1, "", "No skill name provided. Usage: memq skills get <name>\n"]);
   expect(await json("path", "qmd")).toMatchObject({ data: { name: "qmd", path: expect.any(String) } });
 });
 

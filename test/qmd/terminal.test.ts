@@ -11,11 +11,11 @@ beforeAll(async () => {
 afterAll(() => home.remove());
 
 /** What a command shows on a terminal. */
-async function onTerminal(args: string[], env: Record<string, string> = {}): Promise<string> {
+async function onTerminal(args: string[], env: Record<string, string> = {}, cwd = home.root): Promise<string> {
   const decoder = new TextDecoder();
   let shown = "";
   const child = Bun.spawn(home.command(...args), {
-    cwd: home.root,
+    cwd,
     env: childEnv({ ...home.env, TERM: "xterm", ...env }),
     terminal: { cols: 200, rows: 50, data: (_, bytes) => void (shown += decoder.decode(bytes, { stream: true })) },
   });
@@ -47,7 +47,24 @@ describe("on a terminal", () => {
     expect(shown).toContain("secret hijack \\x1b]52;c;ZXZpbA==\\x07 text\n");
     // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
     expect(shown).not.toMatch(/\u001B(?!\]8;;|\\)|\u0007/);
-    expect((await home.run("search", "hijack")).stdout).toContain("\u001B]52;c;");
+    expect((await home.run("search", "hijack")).stdout).toContain("hijack \\x1b]52;c;");
+    expect((await home.run("search", "hijack", "--json")).stdout).toContain(String.raw`\u001b]52;c;`);
+    expect((await home.run("get", "n/\u001B]0;name\u0007.md")).stdout).toContain("\u001B]52;c;");
+  });
+
+  test("nor does a name in a notice, or a link that came with a checkout", async () => {
+    home.write({
+      "checkout/.qmd/index.yml": `editor_uri: "x\\e]0;t\\a{path}"\ncollections:\n  "a\\e[2J":\n    path: ../n\n  own:\n    path: docs\n`,
+      "checkout/docs/a.md": "a marble\n",
+    });
+    const cwd = join(home.root, "checkout");
+    const env = childEnv({ ...home.env, PWD: cwd });
+    const updating = Bun.spawn(home.command("update"), { cwd, env, stdout: "ignore", stderr: "pipe" });
+    const stderr = await new Response(updating.stderr).text();
+    expect(stderr).toContain("Skipping collection 'a\\x1b[2J'");
+    expect(stderr).not.toContain("\u001B");
+    const shown = await onTerminal(["search", "marble"], { NO_COLOR: "1", PWD: cwd }, cwd);
+    expect(shown).toContain("\u001B]8;;x%1B]0;t%07");
   });
 
   test("a project's update command can't hide from who approves it", async () => {

@@ -16,6 +16,7 @@ const home = await testHome({
   "memory/Café.md": "coffee",
   "memory/🐘.md": "elephant",
   "memory/my note.md": "blank",
+  "memory/\u212aelvin.md": "a sign that is a letter",
   "memory/back\\slash.md": "a name that holds a backslash",
 });
 afterAll(() => home.close());
@@ -52,6 +53,7 @@ test.each([
   ["cafe\u0301", [["memory/Café.md", 1]]],
   ["🐘", [["memory/🐘.md", 1]]],
   ["my note", [["memory/my note.md", 1]]],
+  ["kelvin", [["memory/\u212aelvin.md", 1]]],
   ["memory/back/slash.md", [["memory/back\\slash.md", 3]]],
   ["what is in the network note?", []],
   ["", []],

@@ -93,12 +93,12 @@ describe("keyword candidates", () => {
   test("come with counts of words and lengths", () => {
     const index = freshIndex();
     writeDocuments(index, [draftOf("memory", "a.md", "one two three\n\ntwo"), draftOf("memory", "b.md", "two four")]);
-    expect(corpusStats(index)).toEqual({ passages: 3, meanBody: 2, meanName: 2 });
+    expect(corpusStats(index)).toEqual({ passages: 3, meanBody: 2 });
     expect([...documentFrequencies(index, ["two", "one", "absent"]).values()]).toEqual([3, 1, 0]);
     expect(tokensOf(index, [2]).get(2)).toEqual({ body: "two", name: "a md" });
     index.close();
     const missing = openIndex(`${index.path}.none`, { mode: "read" });
-    expect(corpusStats(missing)).toEqual({ passages: 0, meanBody: 0, meanName: 0 });
+    expect(corpusStats(missing)).toEqual({ passages: 0, meanBody: 0 });
     missing.close();
   });
 });

@@ -1,5 +1,5 @@
 import { contextForSession } from "../../memory/context.ts";
-import { notice, writeJson, writeOut } from "../output.ts";
+import { documentShown, notice, writeJson, writeOut } from "../output.ts";
 import type { Invocation } from "../parse.ts";
 import { flag, value } from "../parse.ts";
 import { withEngine } from "./memory-engine.ts";
@@ -8,11 +8,13 @@ import { withEngine } from "./memory-engine.ts";
 export function run(invocation: Invocation): Promise<void> {
   const request = { sessionKey: value(invocation, "session-key"), chatType: value(invocation, "chat-type") };
   return withEngine(invocation, async (engine) => {
-    const { files } = await contextForSession(engine.agent, request);
-    if (flag(invocation, "json")) return writeJson({ files });
+    const context = await contextForSession(engine.agent, request);
+    const { files, warning } = context;
+    if (warning !== undefined) notice(warning);
+    if (flag(invocation, "json")) return writeJson(context);
     if (files.length === 0) return notice("There is nothing to read at session start yet.");
     for (const { path, text, truncated } of files) {
-      writeOut(`# ${path}\n\n${text.trimEnd()}\n\n`);
+      writeOut(documentShown(`# ${path}\n\n${text.trimEnd()}\n\n`));
       if (truncated) notice(`${path} is longer than is loaded; the rest was left out.`);
     }
   });

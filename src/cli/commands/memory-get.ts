@@ -1,5 +1,5 @@
 import { MemqError, usageError } from "../../errors.ts";
-import { notice, writeJson, writeOut } from "../output.ts";
+import { documentShown, notice, writeJson, writeOut } from "../output.ts";
 import type { Invocation } from "../parse.ts";
 import { flag, number } from "../parse.ts";
 import { withEngine } from "./memory-engine.ts";
@@ -15,7 +15,7 @@ export function run(invocation: Invocation): Promise<void> {
     if (flag(invocation, "json")) writeJson(answer);
     if (answer.error !== undefined) throw new MemqError(answer.code ?? "MEMORY_READ_FAILED", answer.error);
     if (flag(invocation, "json")) return;
-    if (answer.text !== "") writeOut(answer.text.endsWith("\n") ? answer.text : `${answer.text}\n`);
+    if (answer.text !== "") writeOut(documentShown(answer.text.endsWith("\n") ? answer.text : `${answer.text}\n`));
     else if (answer.lines === undefined) notice(`${answer.path} is empty or does not exist.`);
     if (answer.nextFrom !== undefined) notice(`More follows: --from ${answer.nextFrom}`);
   });

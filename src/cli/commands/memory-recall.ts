@@ -1,5 +1,6 @@
 import { usageError } from "../../errors.ts";
 import { recallForMessage } from "../../memory/recall-message.ts";
+import { printableText } from "../../printable.ts";
 import { notice, writeJson, writeOut } from "../output.ts";
 import type { Invocation } from "../parse.ts";
 import { flag, number, value, values } from "../parse.ts";
@@ -20,7 +21,7 @@ export function run(invocation: Invocation): Promise<void> {
     if (engine.isEmpty()) await engine.index({});
     const answer = await engine.withIndex((index) => recallForMessage(engine.agent, index, request));
     if (flag(invocation, "json")) writeJson(answer);
-    else if (answer.context !== "") writeOut(`${answer.context}\n`);
+    else if (answer.context !== "") writeOut(`${printableText(answer.context)}\n`);
     else notice("No entry is called up by this message.");
   });
 }

@@ -3,6 +3,7 @@ import { isAbsolute } from "node:path";
 import { MemqError, usageError } from "../../errors.ts";
 import type { MemoryEngine } from "../../memory/engine.ts";
 import type { MemoryResult, MemorySearchRequest } from "../../memory/search.ts";
+import { printableName, printableText } from "../../printable.ts";
 import { notice, styled, writeJson, writeOut } from "../output.ts";
 import type { Invocation } from "../parse.ts";
 import { choice, flag, number, value, values } from "../parse.ts";
@@ -79,7 +80,7 @@ function withoutFooter(result: MemoryResult): MemoryResult {
 
 function textOf(result: MemoryResult): string {
   const { score, path, startLine, endLine, snippet, explain } = result;
-  const head = `${styled("green", score.toFixed(3))} ${styled("bold", `${shortened(path)}:${startLine}-${endLine}`)}`;
+  const head = `${styled("green", score.toFixed(3))} ${styled("bold", `${printableName(shortened(path))}:${startLine}-${endLine}`)}`;
   const parts =
     explain === undefined
       ? []
@@ -91,7 +92,7 @@ function textOf(result: MemoryResult): string {
               .join(" · "),
           ),
         ];
-  return [head, ...parts, snippet].join("\n");
+  return [head, ...parts, printableText(snippet)].join("\n");
 }
 
 function shown(part: number | null): string {

@@ -15,16 +15,18 @@ export async function run(invocation: Invocation): Promise<number | void> {
   const first = await withEngine(invocation, (engine) => agentStatus(engine, invocation));
   const rows = [first.row];
   const others = named === undefined && value(invocation, "workspace") === undefined ? first.agents : [];
+  let failed = false;
   for (const agentId of others.filter((id) => id !== first.row.agentId)) {
     try {
       rows.push((await withEngine(invocation, (engine) => agentStatus(engine, invocation), { agentId })).row);
     } catch (error) {
+      failed = true;
       notice(`${agentId}: ${messageOf(error)}`);
     }
   }
   if (flag(invocation, "json")) writeJson(rows);
   else writeOut(rows.map((row) => textOf(row, flag(invocation, "verbose"))).join("\n"));
-  return rows.some(({ indexError }) => indexError !== undefined) ? 1 : 0;
+  return failed || rows.some(({ indexError }) => indexError !== undefined) ? 1 : 0;
 }
 
 async function agentStatus(engine: MemoryEngine, invocation: Invocation): Promise<{ row: Row; agents: string[] }> {

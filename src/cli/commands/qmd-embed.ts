@@ -2,6 +2,7 @@ import { basename } from "node:path";
 import { parseModelSpec } from "../../embed/spec.ts";
 import { MemqError, messageOf } from "../../errors.ts";
 import type { QmdHome } from "../../home/qmd-home.ts";
+import { withoutCredentials } from "../../printable.ts";
 import { documentCounts, documentsWithoutPassages } from "../../store/documents.ts";
 import { openIndex } from "../../store/open.ts";
 import { missingVectorCounts } from "../../store/vectors.ts";
@@ -36,7 +37,7 @@ export async function run(invocation: Invocation): Promise<number> {
     return 0;
   }
   if (force) writeOut("Force re-indexing: clearing all vectors...\n");
-  writeOut(`Model: ${basename(qmd.models.embed)}\n\n`);
+  writeOut(`Model: ${basename(withoutCredentials(qmd.models.embed))}\n\n`);
   if (limits.shown !== null) writeOut(`Batch: ${limits.shown}\n\n`);
   const started = performance.now();
   const timeout = new AbortController();

@@ -2,7 +2,8 @@ import { MemqError } from "../../errors.ts";
 import { contextOf } from "../../home/qmd-contexts.ts";
 import { similarNames } from "../../search/resolve.ts";
 import type { DocumentRow } from "../../store/types.ts";
-import { notice, writeOut } from "../output.ts";
+import { printableName, printableText } from "../../printable.ts";
+import { documentShown, notice, writeOut } from "../output.ts";
 import type { Invocation } from "../parse.ts";
 import { flag, number } from "../parse.ts";
 import { numbered } from "../qmd/format.ts";
@@ -46,19 +47,23 @@ function print(
   const disk = fullPath ? diskPath(open, document) : null;
   if (fullPath && disk === null) notice(fullPathWarning(1, 1, open.program));
   else if (gone) notice(goneWarning(1, 1, open.program));
-  const head = disk === null ? `${documentName(open, document)}  #${document.hash.slice(0, 6)}` : shownPath(disk);
+  const head =
+    disk === null
+      ? `${printableName(documentName(open, document))}  #${document.hash.slice(0, 6)}`
+      : printableName(shownPath(disk));
   const context = contextOf(open.qmd.config, document.collection, document.path);
   const lines = text.split("\n");
   if (from > lines.length) notice(`The document has ${lines.length} lines.`);
   const wanted = lines.slice(from - 1, from - 1 + count).join("\n");
-  const folder = context === undefined ? "" : `Folder Context: ${context}\n`;
-  writeOut(`${head}\n${folder}---\n\n${lineNumbers ? numbered(wanted, from) : wanted}\n`);
+  const folder = context === undefined ? "" : `Folder Context: ${printableText(context)}\n`;
+  const shown = documentShown(lineNumbers ? numbered(wanted, from) : wanted);
+  writeOut(`${head}\n${folder}---\n\n${shown}\n`);
 }
 
 function ambiguous(open: OpenQmd, name: string, documents: readonly DocumentRow[]): number {
   notice(`Ambiguous name: ${name}`);
   notice("Candidates:");
-  for (const document of documents) notice(`  ${documentName(open, document)}`);
+  for (const document of documents) notice(`  ${printableName(documentName(open, document))}`);
   return 1;
 }
 
@@ -74,6 +79,6 @@ async function missing(open: OpenQmd, name: string): Promise<number> {
   notice(`Document not found: ${name}`);
   const similar = similarNames(resolveContext(open), name, SIMILAR);
   if (similar.length > 0) notice("Similar files:");
-  for (const path of similar) notice(`  ${path}`);
+  for (const path of similar) notice(`  ${printableName(path)}`);
   return 1;
 }

@@ -1,5 +1,6 @@
 import { MemqError } from "../../errors.ts";
 import { documentCounts, listedDocuments } from "../../store/documents.ts";
+import { printableName } from "../../printable.ts";
 import { writeOut } from "../output.ts";
 import type { Invocation } from "../parse.ts";
 import { documentName } from "../qmd/names.ts";
@@ -71,7 +72,7 @@ function documentsText(
   const now = Date.now();
   const lines = rows.map(({ path, modifiedAt }, at) => {
     const size = (sizes[at] ?? "").padStart(width);
-    return `${size}  ${dateText(new Date(modifiedAt), now)}  ${documentName(open, { collection, path })}`;
+    return `${size}  ${dateText(new Date(modifiedAt), now)}  ${printableName(documentName(open, { collection, path }))}`;
   });
   return `${lines.join("\n")}\n`;
 }

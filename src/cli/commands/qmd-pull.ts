@@ -1,5 +1,6 @@
 import { parseModelSpec } from "../../embed/spec.ts";
 import { MemqError, messageOf } from "../../errors.ts";
+import { withoutCredentials } from "../../printable.ts";
 import { modelFolders, pullModel } from "../../llama/models.ts";
 import { notice, showProgress, writeOut } from "../output.ts";
 import type { Invocation } from "../parse.ts";
@@ -31,7 +32,9 @@ export async function run(invocation: Invocation): Promise<void> {
           showProgress(`${file} ${sizeText(received)}${total > 0 ? ` of ${sizeText(total)}` : ""}`),
         onWait: () => notice("Waiting for another process that is downloading."),
       }).finally(() => showProgress(""));
-      writeOut(`- ${uri} -> ${path} (${sizeText(bytes)}, ${downloaded ? "refreshed" : "cached/checked"})\n`);
+      writeOut(
+        `- ${withoutCredentials(uri)} -> ${path} (${sizeText(bytes)}, ${downloaded ? "refreshed" : "cached/checked"})\n`,
+      );
     } catch (error) {
       const variable = { embed: "QMD_EMBED_MODEL", generate: "QMD_GENERATE_MODEL", rerank: "QMD_RERANK_MODEL" }[slot];
       const hint = error instanceof MemqError && error.hint !== undefined ? `${error.hint}\n` : "";

@@ -1,6 +1,15 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join, relative } from "node:path";
-import { MemqError } from "../../errors.ts";
+import { MemqError, messageOf } from "../../errors.ts";
 import { envText, userHome } from "../../home/paths.ts";
 import ownSkill from "../skills/qmd/SKILL.md" with { type: "text" };
 import { writeOut } from "../output.ts";
@@ -31,8 +40,19 @@ export async function skill(invocation: Invocation): Promise<void> {
   );
 }
 
-/** `skills [list|get NAME|path NAME|help]`. */
-export async function skills(invocation: Invocation): Promise<void> {
+/** `skills [list|get NAME|path NAME|help]`; with --json a failure is JSON, too, as with qmd. */
+export async function skills(invocation: Invocation): Promise<number> {
+  try {
+    await runSkills(invocation);
+    return 0;
+  } catch (error) {
+    if (!flag(invocation, "json")) throw error;
+    writeOut(`${JSON.stringify({ success: false, error: messageOf(error) })}\n`);
+    return 1;
+  }
+}
+
+async function runSkills(invocation: Invocation): Promise<void> {
   const { words, program } = invocation;
   const [action = "list", name] = words;
   const all = known(program);
@@ -43,7 +63,7 @@ export async function skills(invocation: Invocation): Promise<void> {
     return writeOut(all.map((one) => `  ${one.name.padEnd(width)}  ${one.description}\n`).join(""));
   }
   if (action === "get") {
-    const wanted = flag(invocation, "all") ? all : [found(name ?? "qmd", program)];
+    const wanted = flag(invocation, "all") ? all : [found(name ?? noName(program), program)];
     if (json) return writeData(wanted.map((one) => contentOf(one, flag(invocation, "full"))));
     return writeOut(wanted.map(({ text }) => text).join("\n"));
   }
@@ -59,7 +79,7 @@ export async function skills(invocation: Invocation): Promise<void> {
       "",
       "Commands:",
       "  list                       List skills (default)",
-      "  get [NAME] [--all]         Print one, or all",
+      "  get NAME|--all             Print one, or all",
       "  path [NAME]                Print the folder that holds it",
       "",
     ].join("\n"),
@@ -83,6 +103,10 @@ function filesBeside(folder: string): { path: string; content: string }[] {
     .filter((path) => path !== "SKILL.md")
     .sort()
     .map((path) => ({ path, content: readFileSync(join(folder, path), "utf8") }));
+}
+
+function noName(program: Program): never {
+  throw new MemqError("USAGE", `No skill name provided. Usage: ${program} skills get <name>`);
 }
 
 function unknown(action: string, available: string, program: Program): MemqError {
@@ -143,8 +167,10 @@ function install(invocation: Invocation): void {
   writeFileSync(join(target, "SKILL.md"), found("qmd", program).text);
   writeOut(`✓ Installed: ${join(target, "SKILL.md")}\n`);
   if (!wantsLink) return;
-  rmSync(link, { recursive: true, force: true });
   mkdirSync(dirname(link), { recursive: true });
+  // Where one folder of skills is the other by a link, there is nothing to link, and removing would take what was just written.
+  if (realpathSync(dirname(link)) === realpathSync(dirname(target))) return;
+  rmSync(link, { recursive: true, force: true });
   symlinkSync(relative(dirname(link), target), link);
   writeOut(`✓ Linked: ${link}\n`);
 }

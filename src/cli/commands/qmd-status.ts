@@ -1,5 +1,6 @@
 import { runningServer } from "../../gateway/mcp/daemon.ts";
 import type { QmdHome } from "../../home/qmd-home.ts";
+import { withoutCredentials } from "../../printable.ts";
 import { documentCounts } from "../../store/documents.ts";
 import { indexSizes, orphanedVectorKeys, vectorCount } from "../../store/maintenance.ts";
 import { openIndex } from "../../store/open.ts";
@@ -102,5 +103,5 @@ function shortened(text: string): string {
 /** A model of the hub by the address of its page. */
 function modelAddress(uri: string): string {
   const repository = /^hf:(?:\/\/)?([^/]+\/[^/:#]+)/.exec(uri)?.[1];
-  return repository === undefined ? uri : `https://huggingface.co/${repository}`;
+  return repository === undefined ? withoutCredentials(uri) : `https://huggingface.co/${repository}`;
 }

@@ -1,4 +1,3 @@
-import { printableLine, printableText } from "../../printable.ts";
 import { hasColor, isOnTerminal, styled } from "../output.ts";
 import type { OpenQmd } from "./open.ts";
 import type { Decoration } from "./print-rows.ts";
@@ -7,7 +6,7 @@ const DEFAULT_LINK = "vscode://file/{path}:{line}:{col}";
 /** Shorter words stand everywhere. */
 const LEAST_HIGHLIGHTED = 3;
 
-/** Links and colours for results on a terminal, and no control characters of their own; undefined where stdout is none. */
+/** Links and colours for results on a terminal; undefined where stdout is none. */
 export function decorationFor(open: OpenQmd, query: string): Decoration | undefined {
   if (!isOnTerminal()) return undefined;
   const template = process.env["QMD_EDITOR_URI"] || open.qmd.config.editorUri || DEFAULT_LINK;
@@ -15,15 +14,12 @@ export function decorationFor(open: OpenQmd, query: string): Decoration | undefi
   const pattern = words.map((word) => word.replace(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)).join("|");
   return {
     name(row, text) {
-      const shown = styled("bold", printableLine(text));
+      const shown = styled("bold", text);
       return row.disk === null ? shown : linked(editorUri(template, row.disk, row.line), shown);
     },
-    title: (text) => styled("bold", printableLine(text)),
-    text(text) {
-      const shown = printableText(text);
-      if (pattern === "" || !hasColor()) return shown;
-      return shown.replace(new RegExp(pattern, "giu"), (word) => styled("green", word));
-    },
+    title: (text) => styled("bold", text),
+    text: (text) =>
+      pattern === "" || !hasColor() ? text : text.replace(new RegExp(pattern, "giu"), (word) => styled("green", word)),
   };
 }
 
@@ -31,7 +27,9 @@ export function decorationFor(open: OpenQmd, query: string): Decoration | undefi
 export function editorUri(template: string, path: string, line: number): string {
   const encoded = encodeURI(path).replaceAll("?", "%3F").replaceAll("#", "%23");
   const parts: Record<string, string> = { path: encoded, line: String(line), col: "1", column: "1" };
-  return template.replace(/\{(path|line|col|column)\}/g, (_, name: string) => parts[name] ?? "");
+  const uri = template.replace(/\{(path|line|col|column)\}/g, (_, name: string) => parts[name] ?? "");
+  // The template may have come with a checkout.
+  return uri.replace(/\p{Cc}/gu, encodeURIComponent);
 }
 
 /** An OSC 8 hyperlink. */

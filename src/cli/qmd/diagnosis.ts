@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { withModelSpec } from "../../embed/spec.ts";
 import { DEFAULT_QMD_MODELS } from "../../home/qmd-models.ts";
 import type { QmdHome } from "../../home/qmd-home.ts";
+import { withoutCredentials } from "../../printable.ts";
 import { documentCounts, documentsWithoutPassages } from "../../store/documents.ts";
 import { integrityProblem, sqliteVersion, vectorEngine, vectorGroups } from "../../store/health.ts";
 import { writerOf } from "../../store/lock.ts";
@@ -89,7 +90,9 @@ export function environmentFindings(env: Readonly<Record<string, string | undefi
       ok: true,
       label: "environment overrides",
       details: set.length === 0 ? "none" : String(set.length),
-      more: set.map(([name, effect]) => `${name}=${SECRET.has(name) ? "(set)" : env[name]}: ${effect}`),
+      more: set.map(
+        ([name, effect]) => `${name}=${SECRET.has(name) ? "(set)" : withoutCredentials(env[name] ?? "")}: ${effect}`,
+      ),
     },
   ];
 }
@@ -185,7 +188,7 @@ export async function modelFindings(qmd: QmdHome, program: Program): Promise<Fin
       ok: true,
       label: "model defaults",
       details: changed.length === 0 ? "qmd's own three" : "changed",
-      more: changed.map((slot) => `${slot}: ${models[slot]}`),
+      more: changed.map((slot) => `${slot}: ${withoutCredentials(models[slot])}`),
     },
   ];
   const settings = withModelSpec(qmd.home.embedding, "qmd");

@@ -1,4 +1,5 @@
-import { writeOut } from "../output.ts";
+import { printableName, printableText } from "../../printable.ts";
+import { documentShown, writeOut } from "../output.ts";
 import { csvValue, type Format, xmlAttribute, xmlText } from "./format.ts";
 
 /** One document of several as it is printed: its text, or why that was left out. */
@@ -76,9 +77,11 @@ const PRINTERS: Record<Format, Printer> = {
     const rule = "=".repeat(60);
     return documents
       .map(({ file, docid, context, body = "", skipped }) => {
-        const name = docid === undefined ? file : `${file}  ${docid}`;
-        const folder = context === undefined || skipped !== undefined ? "" : `Folder Context: ${context}\n---\n\n`;
-        return `\n${rule}\nFile: ${name}\n${rule}\n\n${folder}${skipped === undefined ? body : `[SKIPPED: ${skipped}]`}\n`;
+        const name = docid === undefined ? printableName(file) : `${printableName(file)}  ${docid}`;
+        const folder =
+          context === undefined || skipped !== undefined ? "" : `Folder Context: ${printableText(context)}\n---\n\n`;
+        const text = skipped === undefined ? documentShown(body) : printableText(`[SKIPPED: ${skipped}]`);
+        return `\n${rule}\nFile: ${name}\n${rule}\n\n${folder}${text}\n`;
       })
       .join("");
   },

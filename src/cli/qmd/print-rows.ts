@@ -1,3 +1,4 @@
+import { printableLine, printableName, printableText } from "../../printable.ts";
 import { writeOut } from "../output.ts";
 import { csvValue, type Format, numbered, xmlAttribute, xmlText } from "./format.ts";
 import type { Row } from "./rows.ts";
@@ -110,12 +111,14 @@ function jsonRow(row: Row, lineNumbers: boolean): object {
 }
 
 function cliRow(row: Row, { lineNumbers, decoration }: PrintOptions): string {
-  const place = row.matches ? `${row.file}:${row.line}` : row.file;
-  const text = lineNumbers ? numbered(row.text, row.whole ? 1 : row.line) : row.text;
+  const file = printableName(row.file);
+  const place = row.matches ? `${file}:${row.line}` : file;
+  const text = printableText(lineNumbers ? numbered(row.text, row.whole ? 1 : row.line) : row.text);
+  const title = printableLine(row.title);
   const lines = [
     `${decoration?.name(row, place) ?? place}${row.docid === undefined ? "" : ` ${row.docid}`}`,
-    `Title: ${decoration?.title(row.title) ?? row.title}`,
-    ...(row.context === undefined ? [] : [`Context: ${row.context}`]),
+    `Title: ${decoration?.title(title) ?? title}`,
+    ...(row.context === undefined ? [] : [`Context: ${printableText(row.context)}`]),
     `Score: ${String(Math.round(row.score * 100)).padStart(3)}%`,
     ...(row.explained ?? []),
     "",
