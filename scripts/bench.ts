@@ -1,4 +1,5 @@
-// Measures the compiled executable: bun scripts/bench.ts [--only start,qmd-home,models,responsive,warm] [--notes N] [--qmd PATH] [--rounds N] [--json FILE]
+// Measures the compiled executable: bun scripts/bench.ts [--only start,qmd-home,models,responsive,warm,scale,vectors] [--notes N]
+// [--sizes N,N] [--vectors N] [--qmd PATH] [--rounds N] [--json FILE]. `vectors` alone runs from the sources.
 // Every figure with a goal stands beside what it is measured against in the same run; a missed goal is printed as missed.
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -8,7 +9,9 @@ import { benchModels } from "./bench/models.ts";
 import { benchQmdHome } from "./bench/qmd-home.ts";
 import { benchResponsive } from "./bench/responsive.ts";
 import { benchStart } from "./bench/start.ts";
+import { benchScale } from "./bench/scale.ts";
 import { type Figure, figureLine } from "./bench/timing.ts";
+import { benchVectors } from "./bench/vectors.ts";
 import { benchWarm } from "./bench/warm.ts";
 
 const { values } = parseArgs({
@@ -17,6 +20,8 @@ const { values } = parseArgs({
     rounds: { type: "string", default: "15" },
     memq: { type: "string", default: resolve(import.meta.dir, "../dist/memq") },
     notes: { type: "string", default: "10000" },
+    sizes: { type: "string", default: "1000,10000" },
+    vectors: { type: "string", default: "100000" },
     qmd: { type: "string" },
     json: { type: "string" },
   },
@@ -38,6 +43,8 @@ const parts: Record<string, (folder: string) => Promise<Figure[]>> = {
   models: (folder) => benchModels(memq, folder, Math.min(rounds, 7)),
   responsive: (folder) => benchResponsive(memq, folder),
   warm: (folder) => benchWarm(memq, folder, Number(values.notes)),
+  scale: (folder) => benchScale(memq, folder, values.sizes.split(",").map(Number)),
+  vectors: (folder) => benchVectors(folder, Number(values.vectors)),
 };
 const wanted = values.only?.split(",") ?? Object.keys(parts);
 const unknown = wanted.find((name) => !(name in parts));

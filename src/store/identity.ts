@@ -72,16 +72,19 @@ export function ofServingIdentity<T extends { vectorKey: string }>(index: Index,
   return rows.filter(({ vectorKey }) => own.has(vectorKey));
 }
 
-/** Two look-ups at the ends of an index, whatever the number of vectors. */
+/**
+ * Four look-ups in an index, whatever the number of vectors: two columns compared as a pair would have it walk through all vectors of
+ * the model.
+ */
 function hasOthers(index: Index, { model, fingerprint }: VectorIdentity): boolean {
-  return ["<", ">"].some(
-    (side) =>
-      index.db
-        .query<unknown, [string, string]>(
-          `SELECT 1 FROM content_vectors WHERE (model, embed_fingerprint) ${side} (?, ?) LIMIT 1`,
-        )
-        .get(model, fingerprint) !== null,
+  const some = (condition: string): string => `EXISTS (SELECT 1 FROM content_vectors WHERE ${condition})`;
+  const others = ["model < ?1", "model > ?1"].concat(
+    ["<", ">"].map((side) => `model = ?1 AND embed_fingerprint ${side} ?2`),
   );
+  const found = index.db
+    .query<{ others: number }, [string, string]>(`SELECT ${others.map(some).join(" OR ")} AS others`)
+    .get(model, fingerprint);
+  return found?.others === 1;
 }
 
 /** The identity that a rebuild in progress leads to, or null. */
