@@ -1,5 +1,5 @@
 import { bodyLengths, corpusStats, documentFrequencies, keywordCandidates, tokensOf } from "../store/keyword.ts";
-import type { Index, KeywordCandidate, KeywordMatch, Scope } from "../store/types.ts";
+import type { Index, KeywordCandidate, KeywordMatch, KeywordPhrase, Scope } from "../store/types.ts";
 import { enough, type LegScope } from "./leg.ts";
 import type { ParsedQuery, QueryTerm } from "./query.ts";
 
@@ -77,8 +77,9 @@ function rarityOf(index: Index, parsed: ParsedQuery): Rarity {
 
 /**
  * What FTS5 finds, its best first. Where the rarer terms fill the pool, common ones only add to the score of what was found: what
- * holds common terms alone would rank below, and a list of half the index is what takes long. A common part of an identifier
- * that the index knows as a whole never finds: every note may hold the `note` of `NOTE-4711`.
+ * holds common terms alone would rank below, and a list of half the index is what takes long. Where all terms are common, passages
+ * that hold every one of them come first, if these fill the pool. A common part of an identifier that the index knows as a whole
+ * never finds: every note may hold the `note` of `NOTE-4711`.
  */
 function candidatesOf(
   index: Index,
@@ -89,14 +90,21 @@ function candidatesOf(
 ): KeywordCandidate[] {
   const frequencyOf = (term: string): number => frequencies.get(term) ?? 0;
   const isCommon = (term: string): boolean => frequencyOf(term) > Math.max(scope.limit, passages * COMMON_SHARE);
+  const phrases = (terms: QueryTerm[]): KeywordPhrase[] => terms.map(({ term }) => ({ tokens: [term] }));
   const find = (any: QueryTerm[], limit: number): KeywordCandidate[] =>
-    keywordCandidates(index, { ...match, any: any.map(({ term }) => ({ tokens: [term] })) }, { ...scope, limit });
+    keywordCandidates(index, { ...match, any: phrases(any) }, { ...scope, limit });
+  const findAll = (all: QueryTerm[], limit: number): KeywordCandidate[] =>
+    keywordCandidates(index, { ...match, any: [], all: [...(match.all ?? []), ...phrases(all)] }, { ...scope, limit });
   const known = parsed.terms.some(({ term, identifier, part }) => identifier && !part && frequencyOf(term) > 0);
   const finding = parsed.terms.filter(({ term, finds, part }) => finds && !(known && part && isCommon(term)));
   const rarer = finding.filter(({ term }) => !isCommon(term));
   const isPrunable = rarer.length < finding.length && rarer.some(({ term }) => frequencyOf(term) > 0);
+  const few = (limit: number): KeywordCandidate[] => {
+    if (rarer.length === 0 && finding.length > 1) return findAll(finding, limit);
+    return isPrunable ? find(rarer, limit) : [];
+  };
   return enough(scope, (limit) => {
-    const found = isPrunable ? find(rarer, limit) : [];
+    const found = few(limit);
     return found.length >= limit ? found : find(finding, limit);
   });
 }

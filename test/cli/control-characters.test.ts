@@ -39,6 +39,25 @@ test("qmd's text does so too, and the name that it prints can be opened", async 
   home.remove();
 });
 
+test("what a project's configuration says is shown without control characters", async () => {
+  const home = await qmdHome({ "notes/a.md": "a\n" });
+  home.configure(
+    'collections:\n  notes:\n    path: $ROOT/notes\n    update: "true \\e[2K\\rharmless"\n    context:\n      "/": "of \\e[8mnotes"\n',
+  );
+  const texts = await Promise.all(
+    [["collection", "show", "notes"], ["context", "list"], ["status"]].map(async (words) => {
+      const { stdout, exitCode } = await home.run(...words);
+      expect(exitCode).toBe(0);
+      return stdout;
+    }),
+  );
+  for (const text of texts) {
+    expect(text).not.toMatch(STEERING);
+    expect(text).toContain("\\x1b[");
+  }
+  home.remove();
+});
+
 test("an address is told without what may be a key in it", async () => {
   for (const [given, told] of [
     ["http://me:pass@h:1/v1?key=k#model", "http://h:1/v1#model"],

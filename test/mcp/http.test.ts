@@ -158,6 +158,13 @@ describe("the server", () => {
     ["no JSON", "{nope", {}, 400, -32700],
     ["no request", '"x"', {}, 400, -32600],
     ["an empty batch", "[]", {}, 400, -32600],
+    [
+      "a batch without end",
+      Array.from({ length: 101 }, (_, id) => ({ jsonrpc: "2.0", id, method: "ping" })),
+      {},
+      400,
+      -32600,
+    ],
     ["an id that is null", { jsonrpc: "2.0", id: null, method: "ping" }, {}, 400, -32600],
     [
       "an unknown version",

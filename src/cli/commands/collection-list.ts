@@ -2,6 +2,7 @@ import type { QmdHome } from "../../home/qmd-home.ts";
 import { collectionRoot } from "../../home/trust.ts";
 import { newestChanges, documentCounts } from "../../store/documents.ts";
 import { openIndex } from "../../store/open.ts";
+import { printableText } from "../../printable.ts";
 import { writeJson, writeOut } from "../output.ts";
 import type { Invocation } from "../parse.ts";
 import { flag } from "../parse.ts";
@@ -34,7 +35,7 @@ export async function run(invocation: Invocation): Promise<void> {
       "",
     ].join("\n");
   });
-  writeOut(`Collections (${collections.length}):\n\n${blocks.join("\n")}\n`);
+  writeOut(printableText(`Collections (${collections.length}):\n\n${blocks.join("\n")}\n`));
   index.close();
 }
 

@@ -12,6 +12,7 @@ import { deleteCollectionDocuments, renameDocumentsCollection } from "../../stor
 import { documentCounts } from "../../store/documents.ts";
 import { withWriterLock } from "../../store/lock.ts";
 import { openIndex } from "../../store/open.ts";
+import { printableLine } from "../../printable.ts";
 import { forgetLastSync, renameLastSync } from "../../sync/sync-collection.ts";
 import { helpText } from "../help.ts";
 import { notice, writeOut } from "../output.ts";
@@ -43,7 +44,8 @@ export async function show(invocation: Invocation): Promise<void> {
     ...(update === undefined ? [] : [`  Update:   ${update}`]),
     ...(contexts === 0 ? [] : [`  Contexts: ${contexts}`]),
   ];
-  writeOut(`${lines.join("\n")}\n`);
+  // A project's configuration comes with its checkout: what it says is shown, not obeyed.
+  writeOut(`${lines.map(printableLine).join("\n")}\n`);
 }
 
 /** `collection remove NAME`: also one of which only documents are left in the index. */

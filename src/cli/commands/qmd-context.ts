@@ -4,6 +4,7 @@ import { removeContext, setContext, setGlobalContext } from "../../home/index-ym
 import { absolutePath, isInside, realPath } from "../../home/paths.ts";
 import { listedContexts } from "../../home/qmd-contexts.ts";
 import type { QmdHome } from "../../home/qmd-home.ts";
+import { printableText } from "../../printable.ts";
 import { writeOut } from "../output.ts";
 import type { Invocation, Program } from "../parse.ts";
 import { qmdHomeOf, shellFolder } from "../qmd/home.ts";
@@ -62,7 +63,7 @@ export async function list(invocation: Invocation): Promise<void> {
     last = collection;
     lines.push(`  ${collection !== null && prefix === "" ? "/ (root)" : prefix}`, `    ${text}`);
   }
-  writeOut(`${lines.join("\n")}\n`);
+  writeOut(`${lines.map(printableText).join("\n")}\n`);
 }
 
 /** `context rm PATH`. */

@@ -1,6 +1,6 @@
 import { runningServer } from "../../gateway/mcp/daemon.ts";
 import type { QmdHome } from "../../home/qmd-home.ts";
-import { withoutCredentials } from "../../printable.ts";
+import { printableText, withoutCredentials } from "../../printable.ts";
 import { documentCounts } from "../../store/documents.ts";
 import { indexSizes, orphanedVectorKeys, vectorCount } from "../../store/maintenance.ts";
 import { openIndex } from "../../store/open.ts";
@@ -40,7 +40,7 @@ export async function run(invocation: Invocation): Promise<void> {
       `  Reranking:   ${modelAddress(qmd.models.rerank)}`,
       `  Generation:  ${modelAddress(qmd.models.generate)}`,
     ];
-    writeOut(`${lines.join("\n")}\n`);
+    writeOut(`${lines.map(printableText).join("\n")}\n`);
   } finally {
     index.close();
   }

@@ -19,6 +19,9 @@ import type { McpSurface } from "./surface.ts";
 type Request_ = Message & { id: string | number };
 type Answer = { jsonrpc: "2.0"; id: RequestId } & ({ result: object } | { error: ErrorBody });
 
+/** They run at once: more messages than this in one body are refused. */
+const MAX_BATCH = 100;
+
 /** Methods whose subject stands in the `Mcp-Name` header too. */
 const NAMED: Record<string, string> = { "tools/call": "name", "prompts/get": "name", "resources/read": "uri" };
 
@@ -38,6 +41,10 @@ export async function answerPost(
     return json(400, { jsonrpc: "2.0", id: null, error: { code: RPC_ERRORS.parse, message: "Parse error" } });
   }
   const isBatch = Array.isArray(value) && value.length > 0;
+  if (Array.isArray(value) && value.length > MAX_BATCH) {
+    const message = `Invalid Request: a batch holds at most ${MAX_BATCH} messages`;
+    return json(400, { jsonrpc: "2.0", id: null, error: { code: RPC_ERRORS.invalidRequest, message } });
+  }
   const messages = (isBatch ? (value as unknown[]) : [value]).map(readMessage);
   const read = messages.filter((message) => message !== null);
   const refused = read.find((message) => "error" in message);
