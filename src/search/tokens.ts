@@ -297,9 +297,10 @@ function addCompound(tokens: Token[], run: Atom[], after: string): void {
       for (const atom of group) addWord(tokens, atom.text, atom.script, wholes.size > 0);
     }
   }
+  const script = atoms.find((atom) => atom.script >= LETTER)?.script ?? first.script;
   for (const whole of wholes) {
     // `data-sets` written together is a word like any other.
-    const term = /^[\p{L}\p{M}]+$/u.test(whole) ? stem(whole, first.script) : whole;
+    const term = /^[\p{L}\p{M}]+$/u.test(whole) ? stem(whole, script) : whole;
     if (whole.length <= MAX_TERM)
       tokens.push({ term, surface: whole, kind: "whole", part: false, script: first.script });
   }
@@ -318,7 +319,8 @@ function joinApostrophes(atoms: Atom[]): Atom[] {
   const joined: Atom[] = [];
   for (const atom of atoms) {
     const previous = joined.at(-1);
-    if (previous === undefined || (atom.before !== "'" && atom.before !== "\u2019")) joined.push(atom);
+    const isJoint = atom.before === "'" || atom.before === "\u2019";
+    if (previous === undefined || !isJoint || atom.script !== previous.script) joined.push(atom);
     else if (atom.text !== "s") previous.text += atom.text;
   }
   return joined;
