@@ -7,6 +7,7 @@ import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { benchModels } from "./bench/models.ts";
 import { benchQmdHome } from "./bench/qmd-home.ts";
+import { benchRecall } from "./bench/recall.ts";
 import { benchResponsive } from "./bench/responsive.ts";
 import { benchStart } from "./bench/start.ts";
 import { benchScale } from "./bench/scale.ts";
@@ -41,6 +42,7 @@ const parts: Record<string, (folder: string) => Promise<Figure[]>> = {
       ...(values.qmd === undefined ? {} : { qmd: resolve(values.qmd) }),
     }),
   models: (folder) => benchModels(memq, folder, Math.min(rounds, 7)),
+  recall: (folder) => benchRecall(memq, folder),
   responsive: (folder) => benchResponsive(memq, folder),
   warm: (folder) => benchWarm(memq, folder, Number(values.notes)),
   scale: (folder) => benchScale(memq, folder, values.sizes.split(",").map(Number)),

@@ -2,10 +2,18 @@ import { MemqError } from "../errors.ts";
 import type { AgentHome } from "../home/agent-home.ts";
 import { passageText } from "../notes/passage-text.ts";
 import { search } from "../search/search.ts";
+import { changeStamp } from "../store/meta.ts";
 import { contentText, documentsById } from "../store/documents.ts";
 import { passagesWithTriggers } from "../store/passages.ts";
 import type { Index } from "../store/types.ts";
-import { type RecalledEntry, type TrustedEntry, recallContext, recallEntries } from "./recall.ts";
+import {
+  type RecalledEntry,
+  type TrustedEntry,
+  calledEntries,
+  phraseWords,
+  recallContext,
+  recalledEntries,
+} from "./recall.ts";
 import { isMainPrivate, sessionFacts } from "./sessions.ts";
 
 export type RecallRequest = {
@@ -33,18 +41,27 @@ export async function recallForMessage(agent: AgentHome, index: Index, request: 
   if (!memory.enabled) throw new MemqError("MEMORY_DISABLED", memory.disabledReason ?? "Memory search is off.");
   const facts = sessionFacts(request.sessionKey, request.chatType);
   if (!isMainPrivate(facts, memory.agentId)) return { entries: [], context: "" };
-  const trusted = trustedEntries(agent, index);
-  if (trusted.length === 0) return { entries: [], context: "" };
-  const entries = recallEntries(trusted, request.message, {
-    relevance: await relevanceOf(agent, index, request.message),
-    maxEntries: request.maxEntries ?? DEFAULT_ENTRIES,
-    projectKeys: request.projectKeys ?? [],
-  });
+  const called = calledEntries(trustedEntries(agent, index), request.message, request.projectKeys ?? []);
+  if (called.length === 0) return { entries: [], context: "" };
+  const relevance = await relevanceOf(agent, index, request.message);
+  const entries = recalledEntries(called, relevance, request.maxEntries ?? DEFAULT_ENTRIES);
   return { entries, context: recallContext(entries) };
 }
 
+/** Entries by the index they were read from: a message comes with every turn, the entries change now and then. */
+const known = new WeakMap<Index, { stamp: string; entries: TrustedEntry[] }>();
+
 /** The entries with triggers of the workspace's root files. */
-function trustedEntries({ home }: AgentHome, index: Index): TrustedEntry[] {
+function trustedEntries(agent: AgentHome, index: Index): TrustedEntry[] {
+  const stamp = changeStamp(index);
+  const last = known.get(index);
+  if (last?.stamp === stamp) return last.entries;
+  const entries = readEntries(agent, index);
+  known.set(index, { stamp, entries });
+  return entries;
+}
+
+function readEntries({ home }: AgentHome, index: Index): TrustedEntry[] {
   const roots = home.collections.filter(({ source, pathPrefix }) => source === "memory" && pathPrefix === "");
   const passages = passagesWithTriggers(
     index,
@@ -61,7 +78,7 @@ function trustedEntries({ home }: AgentHome, index: Index): TrustedEntry[] {
       text: passageText(text, passage.pos, passage.length).trim(),
       path: document.path,
       startLine: passage.startLine,
-      triggers: passage.triggers ?? [],
+      phrases: (passage.triggers ?? []).map(phraseWords),
       projects: passage.projects ?? [],
     };
   });

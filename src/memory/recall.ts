@@ -5,7 +5,8 @@ export type TrustedEntry = {
   text: string;
   path: string;
   startLine: number;
-  triggers: string[];
+  /** The words of each trigger, as `phraseWords` gives them. */
+  phrases: string[][];
   /** Project keys that must all be active. */
   projects: string[];
 };
@@ -16,34 +17,42 @@ export type RecalledEntry = { text: string; path: string; startLine: number; mat
 const MIN_MATCH = 0.65;
 const MAX_CONTEXT_CHARS = 1_800;
 
+/** An entry and how well its best trigger is met, above 0. */
+export type CalledEntry = { entry: TrustedEntry; phrase: number };
+
+/** The entries of which a message meets a trigger at least in part; an entry of projects only when all of them are active. */
+export function calledEntries(entries: TrustedEntry[], message: string, projectKeys: string[]): CalledEntry[] {
+  const words = new Set(phraseWords(message));
+  const active = new Set(projectKeys);
+  return entries.flatMap((entry) => {
+    if (!entry.projects.every((project) => active.has(project))) return [];
+    const phrase = Math.max(0, ...entry.phrases.map((phrase) => phraseScore(phrase, words)));
+    return phrase === 0 ? [] : { entry, phrase };
+  });
+}
+
 /**
- * The entries whose triggers a message calls up, best first. The score is `0.8 · best phrase + 0.2 · relevance`, where relevance
- * (0 to 1, by `path:startLine`) is what a keyword search of the message gave the entry.
+ * The entries that a message calls up, best first. The score is `0.8 · best phrase + 0.2 · relevance`, where relevance (0 to 1, by
+ * `path:startLine`) is what a keyword search of the message gave the entry.
  */
-export function recallEntries(
-  entries: TrustedEntry[],
-  message: string,
-  options: { relevance: Map<string, number>; maxEntries: number; projectKeys: string[] },
+export function recalledEntries(
+  called: CalledEntry[],
+  relevance: Map<string, number>,
+  maxEntries: number,
 ): RecalledEntry[] {
-  const words = new Set(wordsOf(message));
-  const active = new Set(options.projectKeys);
   const recalled: RecalledEntry[] = [];
-  for (const entry of entries) {
-    if (!entry.projects.every((project) => active.has(project))) continue;
-    const phrase = Math.max(0, ...entry.triggers.map((trigger) => phraseScore(trigger, words)));
-    if (phrase === 0) continue;
-    const relevance = Math.min(1, Math.max(0, options.relevance.get(`${entry.path}:${entry.startLine}`) ?? 0));
-    const matchScore = 0.8 * phrase + 0.2 * relevance;
-    if (matchScore >= MIN_MATCH)
-      recalled.push({ text: entry.text, path: entry.path, startLine: entry.startLine, matchScore });
+  for (const { entry, phrase } of called) {
+    const { text, path, startLine } = entry;
+    const relevant = Math.min(1, Math.max(0, relevance.get(`${path}:${startLine}`) ?? 0));
+    const matchScore = 0.8 * phrase + 0.2 * relevant;
+    if (matchScore >= MIN_MATCH) recalled.push({ text, path, startLine, matchScore });
   }
   recalled.sort((a, b) => b.matchScore - a.matchScore || compare(a.path, b.path) || a.startLine - b.startLine);
-  return recalled.slice(0, options.maxEntries);
+  return recalled.slice(0, maxEntries);
 }
 
 /** How well one trigger phrase is met: 0.85 for a single word that is there, else by the share of its words. */
-function phraseScore(phrase: string, messageWords: Set<string>): number {
-  const words = [...new Set(wordsOf(phrase))];
+function phraseScore(words: string[], messageWords: Set<string>): number {
   const [first] = words;
   if (first === undefined) return 0;
   if (words.length === 1) return messageWords.has(first) ? 0.85 : 0;
@@ -51,9 +60,12 @@ function phraseScore(phrase: string, messageWords: Set<string>): number {
   return overlap === 0 ? 0 : (overlap / words.length) * 0.8 + Math.min(1, overlap / 2) * 0.2;
 }
 
-/** Single letters, and the last character of a run of an unspaced script, say little beside the words and pairs around them. */
-function wordsOf(text: string): string[] {
-  const tokens = indexTokens(text);
+/**
+ * The words of a trigger or a message, each once. Single letters, and the last character of a run of an unspaced script, say little
+ * beside the words and pairs around them.
+ */
+export function phraseWords(text: string): string[] {
+  const tokens = [...new Set(indexTokens(text))];
   const long = tokens.filter((token) => token.length > 1);
   return long.length > 0 ? long : tokens;
 }

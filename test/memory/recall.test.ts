@@ -1,11 +1,17 @@
 import { describe, expect, test } from "bun:test";
-import { recallContext, recallEntries, type TrustedEntry } from "../../src/memory/recall.ts";
+import {
+  calledEntries,
+  phraseWords,
+  recallContext,
+  recalledEntries,
+  type TrustedEntry,
+} from "../../src/memory/recall.ts";
 
 const entry = (text: string, startLine: number, triggers: string[], projects: string[] = []): TrustedEntry => ({
   text,
   path: "MEMORY.md",
   startLine,
-  triggers,
+  phrases: triggers.map(phraseWords),
   projects,
 });
 const entries = [
@@ -14,8 +20,8 @@ const entries = [
   entry("- Atlas deploys from release branches.", 5, ["deploy"], ["atlas"]),
   entry("- 部署前先备份数据库。", 6, ["部署方案"]),
 ];
-const recall = (message: string, options: Partial<Parameters<typeof recallEntries>[2]> = {}) =>
-  recallEntries(entries, message, { relevance: new Map(), maxEntries: 3, projectKeys: [], ...options }).map(
+const recall = (message: string, options: { relevance?: Map<string, number>; projectKeys?: string[] } = {}) =>
+  recalledEntries(calledEntries(entries, message, options.projectKeys ?? []), options.relevance ?? new Map(), 3).map(
     (found) => found.startLine,
   );
 
@@ -46,15 +52,8 @@ describe("trigger recall", () => {
   });
 
   test("the context cites each entry and stays within its size", () => {
-    const found = recallEntries(
-      [entry(`- ${"long ".repeat(200)}`, 1, ["style"]), entry(`- ${"long ".repeat(200)}`, 2, ["style"])],
-      "style",
-      {
-        relevance: new Map(),
-        maxEntries: 3,
-        projectKeys: [],
-      },
-    );
+    const long = [1, 2].map((line) => entry(`- ${"long ".repeat(200)}`, line, ["style"]));
+    const found = recalledEntries(calledEntries(long, "style", []), new Map(), 3);
     const context = recallContext(found);
     expect(context).toContain("(Source: MEMORY.md#L1)");
     expect(context.length).toBeLessThanOrEqual(1800);
