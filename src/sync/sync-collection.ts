@@ -1,10 +1,11 @@
 import { cuttingName } from "../embed/identity.ts";
-import type { Collection, Home } from "../home/types.ts";
+import type { Home } from "../home/types.ts";
 import { knownDocuments, removeDocuments, touchDocument, writeDocuments } from "../store/documents.ts";
 import { inTransaction } from "../store/open.ts";
 import { readMeta, writeMeta } from "../store/meta.ts";
 import type { DocumentDraft, KnownDocument, Index } from "../store/types.ts";
 import type { ReadDocument } from "./read-document.ts";
+import { type FileToRead, readFiles } from "./read-files.ts";
 import { type CollectionReport, syncCancelled, type SyncProgress } from "./report.ts";
 import type { CollectionScan, ScannedFile, Skipped } from "./scan.ts";
 
@@ -26,9 +27,6 @@ export type CollectionRun = {
   /** Sentences for people. */
   warnings: string[];
 };
-
-/** A file to read, and what the index holds of it. A file that still has `knownHash` is not cut. */
-type FileToRead = { file: ScannedFile; document: KnownDocument | undefined; knownHash: string | null };
 
 /** How a collection was synced last, as `memq_meta` keeps it. */
 type LastSync = { at: number; root: string; cut: string };
@@ -52,7 +50,7 @@ export async function syncCollection(scan: CollectionScan, run: CollectionRun): 
   const report: CollectionReport = { name: collection.name, files: 0, added: 0, changed: 0, unchanged: 0, removed: 0 };
   const batch = createBatch(index, run);
 
-  const toRead: FileToRead[] = [];
+  const toRead: (FileToRead & { document: KnownDocument | undefined })[] = [];
   let found = 0;
   for (const file of files) {
     const document = known.get(file.path);
@@ -70,7 +68,12 @@ export async function syncCollection(scan: CollectionScan, run: CollectionRun): 
   const gone = found === known.size ? [] : without(known, files);
   report.files = report.unchanged;
   let done = report.unchanged;
-  for await (const { read, file, document } of reading(toRead, home, collection)) {
+  let next = 0;
+  const wanted = toRead.map(({ file, knownHash }) => ({ file, knownHash }));
+  for await (const read of readFiles({ home, collection, files: wanted })) {
+    const asked = toRead[next++];
+    if (asked === undefined) break;
+    const { file, document } = asked;
     if (!take(read, file, document, { scan, run, batch, report }) && document !== undefined) gone.push(document);
     done += 1;
     if (!batch.isFull() && done % CHECK_EVERY !== 0) continue;
@@ -87,20 +90,6 @@ export async function syncCollection(scan: CollectionScan, run: CollectionRun): 
   const stands = last?.root === state.root && last.cut === state.cut && last.at <= state.at && toRead.length === 0;
   if (scan.unreadable.length === 0 && !stands) writeMeta(index, metaKey(collection.name), JSON.stringify(state));
   return report;
-}
-
-async function* reading(
-  files: readonly FileToRead[],
-  home: Home,
-  collection: Collection,
-): AsyncGenerator<FileToRead & { read: ReadDocument }> {
-  if (files.length === 0) return;
-  // Loaded when there is something to read: what cuts and tokenises takes longer to load than an unchanged folder to look at.
-  const { readDocument } = await import("./read-document.ts");
-  for (const asked of files) {
-    const { file, knownHash } = asked;
-    yield { ...asked, read: await readDocument(file, { home, collection, knownHash }) };
-  }
 }
 
 /** The documents whose files are not there. */

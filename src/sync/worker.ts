@@ -1,10 +1,11 @@
 import { asMemqError } from "../errors.ts";
 import { vecExtensionPath } from "../llama/native.ts";
 import { setVecLoader } from "../store/vec-extension.ts";
+import { readDocument } from "./read-document.ts";
 import type { FromWorker, ToWorker } from "./worker-messages.ts";
 import { syncLockedIndex } from "./sync.ts";
 
-// The whole Worker: one sync with a connection of its own; it is ended from outside.
+// The whole Worker: one sync with a connection of its own, or reading for a sync in another thread; it is ended from outside.
 declare const self: Worker;
 
 setVecLoader(vecExtensionPath);
@@ -28,7 +29,14 @@ async function run(message: Extract<ToWorker, { type: "start" }>): Promise<void>
   }
 }
 
+async function read({ group, home, collection, files }: Extract<ToWorker, { type: "read" }>): Promise<void> {
+  const documents = [];
+  for (const { file, knownHash } of files) documents.push(await readDocument(file, { home, collection, knownHash }));
+  send({ type: "read", group, documents });
+}
+
 self.addEventListener("message", (event: MessageEvent<ToWorker>) => {
   if (event.data.type === "cancel") cancelled.abort();
+  else if (event.data.type === "read") void read(event.data);
   else void run(event.data);
 });
