@@ -70,7 +70,10 @@ async function report(result: EmbedResult, qmd: QmdHome, { before, collections, 
   showProgress("");
   for (const warning of result.warnings) notice(`⚠ ${warning}`);
   const { state, reason } = result.outcome;
-  if (state === "failed" || state === "off") throw unavailable(reason ?? "There is no provider.", undefined, qmd);
+  if (state === "failed" || state === "off") {
+    const kept = result.embedded === 0 ? "" : ` ${result.embedded} texts were embedded before that and stay embedded.`;
+    throw unavailable(`${reason ?? "There is no provider."}${kept}`, undefined, qmd);
+  }
   if (state === "pending") {
     notice(reason ?? "A batch job is under way; the next run fetches its vectors.");
     return;
