@@ -1,5 +1,6 @@
 #!/bin/sh
 # Installs, checks and tests everything that must pass; the last line is `N passed, N failed`.
+# MEMQ_TEST_PROGRAM=dist/memq has the tests start the built executable wherever they start the program.
 set -u
 cd "$(dirname "$0")/.."
 sh scripts/setup.sh || exit 1

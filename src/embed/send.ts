@@ -2,6 +2,8 @@ import { packed, pooled, type Item } from "./batches.ts";
 import { withTimeLimit, type Clock } from "./clock.ts";
 import { EmbedError, embedErrorOf } from "./errors.ts";
 import { malformed, type ExchangeContext } from "./exchange.ts";
+import { createFirstAnswer } from "./first-answer.ts";
+import { guardedFetch } from "./http.ts";
 import type { Protocol, Purpose } from "./protocol.ts";
 import type { EmbedInput } from "./types.ts";
 import { checkedVectors, normalised } from "./vectors.ts";
@@ -10,6 +12,8 @@ import { checkedVectors, normalised } from "./vectors.ts";
 export type Patience = {
   attemptMs: number;
   totalMs: number;
+  /** For the first answer to documents, one text alone, tries again included; without it the first is waited for like any other. */
+  firstAnswerMs?: number | undefined;
   rate: { attempts: number; baseMs: number; capMs: number };
   transient: { attempts: number; baseMs: number; capMs: number };
 };
@@ -21,12 +25,16 @@ export function queryPatience(slow: boolean): Patience {
   return { attemptMs, totalMs: attemptMs, rate: pauses, transient: pauses };
 }
 
-/** For indexing: a rate limit is waited out. */
+/** A server on a slow machine embeds one passage within it, and the whole command still ends within a quarter of a minute. */
+const FIRST_ANSWER_MS = 11_500;
+
+/** For indexing: a rate limit is waited out. Who sets a time-out has said how long a server may be silent. */
 export function documentPatience(slow: boolean, batchTimeoutMs: number | undefined): Patience {
   const attemptMs = batchTimeoutMs ?? (slow ? 600_000 : 120_000);
   return {
     attemptMs,
     totalMs: attemptMs * 3,
+    firstAnswerMs: batchTimeoutMs === undefined ? FIRST_ANSWER_MS : undefined,
     rate: { attempts: 5, baseMs: 5_000, capMs: 60_000 },
     transient: { attempts: 3, baseMs: 500, capMs: 8_000 },
   };
@@ -57,9 +65,15 @@ export function createSender(
   let length = protocol.dimensions ?? undefined;
   /** A rate limit holds for all documents under way, not only for those that met it. A question tries its own luck. */
   const gates = { query: { until: 0 }, document: { until: 0 } };
+  const server = serverName(protocol);
+  const firstAnswer = createFirstAnswer({
+    ms: patience.document.firstAnswerMs,
+    server,
+    isAlive: protocol.slow ? (signal) => answersAtAll(protocol, signal, context) : undefined,
+  });
 
   const attempt = async (inputs: readonly EmbedInput[], purpose: Purpose, signal: AbortSignal) => {
-    const raw = await protocol.embed(inputs, purpose, signal, context);
+    const raw = await firstAnswer.listen(protocol.embed(inputs, purpose, signal, context));
     const vectors = checkedVectors(raw, inputs.length, length);
     if (typeof vectors === "string") throw malformed(protocol, vectors);
     length ??= vectors[0]?.length;
@@ -74,7 +88,10 @@ export function createSender(
       context.clock,
       gates[purpose],
       signal,
-    );
+    ).catch((error: unknown) => {
+      if (!(error instanceof EmbedError) || error.kind !== "timeout" || signal.aborted) throw error;
+      throw new EmbedError("timeout", `${error.message}: ${server} gives no answer.`);
+    });
 
   /** Resolves to whether every item got its vector. */
   const sendBatch = async (batch: readonly Item[], signal: AbortSignal, report: SendReport): Promise<boolean> => {
@@ -116,11 +133,28 @@ export function createSender(
 
   return {
     query: async (text, signal) => (await request([{ text }], "query", signal))[0] ?? new Float32Array(0),
-    documents: (items, width, signal, report) =>
-      pooled(packed(items, itemCap), width, async (batch) => {
+    documents: async (items, width, signal, report) => {
+      // One text alone: a whole request takes a slow server longer than a silent one may be waited for, as sending a picture does.
+      const first = firstAnswer.heard() ? undefined : items.find(({ input }) => !input.media);
+      if (first !== undefined) await firstAnswer.within(signal, (limited) => sendBatch([first], limited, report));
+      const others = first === undefined ? items : items.filter((item) => item !== first);
+      await pooled(packed(others, itemCap), width, async (batch) => {
         await sendBatch(batch, signal, report);
-      }),
+      });
+    },
   };
+}
+
+/** The server's address without a path, which may hold a key. */
+function serverName({ id, endpoint }: Protocol): string {
+  return URL.canParse(endpoint) ? new URL(endpoint).origin : id;
+}
+
+/** Servers that load a model when it is first asked for answer everything else meanwhile. */
+async function answersAtAll({ endpoint }: Protocol, signal: AbortSignal, { http }: ExchangeContext): Promise<boolean> {
+  const response = await guardedFetch({ method: "GET", url: endpoint, headers: {}, signal, secrets: [] }, http);
+  await response.body?.cancel();
+  return true;
 }
 
 /** Whether one input of several may be to blame: a refusal, a reply that makes no sense, a server that fell over it. */

@@ -25,10 +25,11 @@ const EXPECTED: Record<KeyType, string> = {
   sendPolicy: "an object {default, rules: [{action, match}]}",
 };
 
-/** The error for a value of the wrong kind at `path` of the configuration. */
-export function wrongType(path: string, expected: string, value: JsonValue): MemqError {
-  return new MemqError("CONFIG_TYPE", `${path} must be ${expected}, not ${described(value)}.`, {
-    hint: `Correct ${path} in the configuration file.`,
+/** The error for a value of the wrong kind at `path` of the configuration, or of the `file` that is named. */
+export function wrongType(path: string, expected: string, value: JsonValue, file?: string): MemqError {
+  const place = file === undefined ? path : `${path} in ${file}`;
+  return new MemqError("CONFIG_TYPE", `${place} must be ${expected}, not ${described(value)}.`, {
+    hint: file === undefined ? `Correct ${path} in the configuration file.` : `Correct ${place}.`,
   });
 }
 

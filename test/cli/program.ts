@@ -1,6 +1,9 @@
 import { resolve } from "node:path";
 
-const main = resolve(import.meta.dir, "../../src/main.ts");
+const root = resolve(import.meta.dir, "../..");
+
+/** The built executable that the tests start instead of the source, where `MEMQ_TEST_PROGRAM` names one (from the project's folder). */
+export const executable = process.env["MEMQ_TEST_PROGRAM"] ? resolve(root, process.env["MEMQ_TEST_PROGRAM"]) : null;
 
 export type Outcome = { stdout: string; stderr: string; exitCode: number };
 
@@ -10,12 +13,12 @@ export function childEnv(extra: Record<string, string> = {}): Record<string, str
   return { PATH, HOME, XDG_CACHE_HOME, XDG_CONFIG_HOME, XDG_RUNTIME_DIR, ...extra };
 }
 
-/** Runs the program from source as a child process, to its end. */
+/** Runs the program as a child process, to its end. */
 export async function memq(
   args: readonly string[],
   options: { env?: Record<string, string>; cwd?: string; stdin?: string } = {},
 ): Promise<Outcome> {
-  const child = Bun.spawn([process.execPath, main, ...args], {
+  const child = Bun.spawn(memqCommand(...args), {
     env: childEnv(options.env),
     ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
     stdin: new TextEncoder().encode(options.stdin ?? ""),
@@ -30,7 +33,12 @@ export async function memq(
   return { stdout, stderr, exitCode };
 }
 
-/** The command that starts the program from source, for tests that hold on to the child. */
+/** The command that starts the program, for tests that hold on to the child. */
 export function memqCommand(...args: string[]): string[] {
-  return [process.execPath, main, ...args];
+  return executable === null ? sourceCommand(...args) : [executable, ...args];
+}
+
+/** The command that starts the program from source, for tests that look at its modules. */
+export function sourceCommand(...args: string[]): string[] {
+  return [process.execPath, resolve(root, "src/main.ts"), ...args];
 }

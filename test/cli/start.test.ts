@@ -2,7 +2,7 @@ import { beforeAll, expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, relative, resolve } from "node:path";
-import { memq, memqCommand } from "./program.ts";
+import { memq, sourceCommand } from "./program.ts";
 
 /*
  * A cold search is mostly the loading of modules, so what is loaded decides how long it takes. Whoever needs more on the way to a
@@ -86,7 +86,7 @@ test("`--version` loads next to nothing", async () => {
 /** Paths, relative to the project, of the modules that a run of the source loads, and what it prints. */
 async function modulesOf(args: string[]): Promise<{ modules: string[]; stdout: string }> {
   const file = join(folder, "modules");
-  const [bun = "", ...command] = memqCommand(...args);
+  const [bun = "", ...command] = sourceCommand(...args);
   const child = Bun.spawn([bun, "--preload", join(import.meta.dir, "report-modules.ts"), ...command], {
     env: { PATH: process.env["PATH"] ?? "", ...env, MODULES_FILE: file },
     stdout: "pipe",

@@ -4,6 +4,7 @@ import { chmodSync, cpSync, existsSync, mkdtempSync, readFileSync, rmSync, write
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { readmeWithReferences } from "../../scripts/readme.ts";
+import { executable, memqCommand } from "../cli/program.ts";
 
 const root = resolve(import.meta.dir, "../..");
 const readme = readFileSync(join(root, "README.md"), "utf8");
@@ -13,10 +14,8 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 cpSync(join(root, "test/fixtures/sample"), join(folder, "sample"), { recursive: true });
 // `memq` on the PATH: the built executable, or the source where nothing is built yet.
 const built = join(root, "dist/memq");
-const command = existsSync(built)
-  ? `exec "${built}" "$@"`
-  : `exec "${process.execPath}" "${join(root, "src/main.ts")}" "$@"`;
-writeFileSync(join(folder, "memq"), `#!/bin/sh\n${command}\n`);
+const program = executable === null && existsSync(built) ? [built] : memqCommand();
+writeFileSync(join(folder, "memq"), `#!/bin/sh\nexec ${program.map((word) => `"${word}"`).join(" ")} "$@"\n`);
 chmodSync(join(folder, "memq"), 0o755);
 const env = { HOME: join(folder, "home"), PATH: `${folder}:/usr/bin:/bin` };
 

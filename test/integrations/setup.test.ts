@@ -19,7 +19,7 @@ import { plugFiles } from "../../src/integrations/openclaw/plug-files.ts";
 import type { SetupPlan, SetupRequest } from "../../src/integrations/setup.ts";
 import { applyPlan, hasChanges } from "../../src/integrations/setup.ts";
 import type { Outcome } from "../cli/program.ts";
-import { memq, memqCommand } from "../cli/program.ts";
+import { executable, memq, memqCommand } from "../cli/program.ts";
 
 const folders: string[] = [];
 let home = "";
@@ -79,7 +79,7 @@ describe("memq setup openclaw", () => {
         allow: ["telegram", "memq"],
         load: { paths: [plugDir] },
         slots: { memory: "memq" },
-        entries: { memq: { enabled: true, config: { command: memqCommand() } } },
+        entries: { memq: { enabled: true, config: { command: executable ?? memqCommand() } } },
       },
     });
     expect(readdirSync(plugDir).sort()).toEqual(Object.keys(plugFiles()).sort());

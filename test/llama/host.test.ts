@@ -8,6 +8,7 @@ import { createInterface } from "node:readline";
 import { hostAddress } from "../../src/llama/address.ts";
 import { modelHost } from "../../src/llama/client.ts";
 import type { HostInfo } from "../../src/llama/protocol.ts";
+import { memqCommand } from "../cli/program.ts";
 import { models, testFolder, type TestFolder } from "./models-folder.ts";
 
 // Several hosts start here, each loading llama.cpp, perhaps on a busy machine.
@@ -256,8 +257,8 @@ test("a host that can't start is an error at once", async () => {
 
 test("a host that another version asks for does not start", async () => {
   begin();
-  const main = join(import.meta.dir, "../../src/main.ts");
-  const host = spawn(process.execPath, [main, "__model-host", folder.path, "/tmp/other.sock"], { stdio: "ignore" });
+  const [program = "", ...words] = memqCommand("__model-host", folder.path, "/tmp/other.sock");
+  const host = spawn(program, words, { stdio: "ignore" });
   expect(await once(host, "exit")).toEqual([3, null]);
   expect(existsSync(hostAddress(folder.path).socket)).toBe(false);
 });

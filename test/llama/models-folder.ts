@@ -33,6 +33,16 @@ export function testFolder(): TestFolder {
   };
 }
 
+/** The model hosts of a folder that run now, whichever program started them: each build of the program has a host of its own. */
+export function hostsOf(modelsFolder: string): number[] {
+  const { stdout } = Bun.spawnSync(["ps", "-axww", "-o", "pid=,command="]);
+  return stdout
+    .toString()
+    .split("\n")
+    .filter((line) => line.includes(` __model-host ${modelsFolder} `))
+    .map((line) => Number.parseInt(line, 10));
+}
+
 export function cosine(a: Float32Array | undefined, b: Float32Array | undefined): number {
   if (a === undefined || b === undefined || a.length !== b.length) throw new Error("vectors of different length");
   let dot = 0;

@@ -1,9 +1,8 @@
 import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { modelHost } from "../../src/llama/client.ts";
 import { type Client, makeHome, startRpc } from "../gateway/client.ts";
-import { models } from "../llama/models-folder.ts";
+import { hostsOf, models } from "../llama/models-folder.ts";
 import { qmdHome } from "../qmd/homes.ts";
 
 setDefaultTimeout(30_000);
@@ -178,7 +177,6 @@ describe("requests in flight", () => {
         env: { MEMQ_MODEL_IDLE_MS: "20000", MEMQ_MODEL_THREADS: "1" },
       },
     );
-    const host = modelHost({ modelsFolder: join(notes.env["XDG_CACHE_HOME"] ?? "", "qmd/models") });
     try {
       expect((await notes.run("embed")).exitCode).toBe(0);
       const sessions = [
@@ -198,8 +196,8 @@ describe("requests in flight", () => {
         expect((await client.end()).exitCode).toBe(0);
       }
     } finally {
-      process.kill((await host.info()).pid, "SIGTERM");
-      host.close();
+      const modelsFolder = join(notes.env["XDG_CACHE_HOME"] ?? "", "qmd/models");
+      for (const pid of hostsOf(modelsFolder)) process.kill(pid, "SIGTERM");
       await failing.stop(true);
       notes.remove();
     }

@@ -340,3 +340,17 @@ test("bench judges answers against the files that were expected", async () => {
   writeFileSync(join(home.root, "fixture.json"), '{"queries": [{}]}');
   expect((await home.run("bench", "fixture.json")).stderr).toStartWith("The fixture fixture.json can't be used: ");
 });
+
+test("a misspelt key of index.yml is said on stderr, and found by doctor", async () => {
+  const home = await qmdHome(
+    { "n/a.md": "heron\n" },
+    { yaml: "collections:\n  n:\n    path: $ROOT/n\n    ignored: [b.md]\n" },
+  );
+  for (const args of [["search", "heron"], ["update"], ["status"], ["collection", "list"]]) {
+    const { exitCode, stderr } = await home.run(...args);
+    expect(exitCode).toBe(0);
+    expect(stderr).toMatch(/^collections\.n\.ignored in \S+index\.yml is not known: did you mean ignore\?\n/);
+  }
+  expect((await home.run("doctor")).stdout).toMatch(/⚠ index config: .*\n  - collections\.n\.ignored in /);
+  home.remove();
+});

@@ -1,8 +1,8 @@
 import { Database } from "bun:sqlite";
 import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
-import { childEnv, type Outcome } from "../cli/program.ts";
+import { dirname, join } from "node:path";
+import { childEnv, memqCommand, type Outcome } from "../cli/program.ts";
 import { sharedPath } from "../shared.ts";
 
 // As many processes as a gateway starts in an hour.
@@ -84,18 +84,18 @@ function gatewayRun(calls: readonly Call[]): Run {
   };
   for (const path of notes.keys()) if (!path.includes("2026-03-05")) write(path);
   const qmd = join(root, "qmd");
-  symlinkSync(process.execPath, qmd);
+  const [program = "", ...first] = memqCommand();
+  symlinkSync(program, qmd);
   for (const folder of ["home", "state/agents/main/qmd/xdg-cache/qmd", "state/agents/main/qmd/sessions"]) {
     mkdirSync(join(root, folder), { recursive: true });
   }
-  const main = resolve(import.meta.dir, "../../src/main.ts");
   return {
     root,
     write,
     indexPath: join(root, "state/agents/main/qmd/xdg-cache/qmd/index.sqlite"),
     async call({ argv, env }) {
       const mapped = Object.entries(env).filter(([key]) => !key.startsWith("PATH_"));
-      const child = Bun.spawn([qmd, main, ...argv.map((word) => word.replaceAll("$RUN", root))], {
+      const child = Bun.spawn([qmd, ...first, ...argv.map((word) => word.replaceAll("$RUN", root))], {
         cwd: join(root, "ws"),
         env: {
           ...childEnv(),

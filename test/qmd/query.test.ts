@@ -2,9 +2,8 @@ import { Database } from "bun:sqlite";
 import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { modelHost } from "../../src/llama/client.ts";
 import { hashedWords } from "../search/homes.ts";
-import { models } from "../llama/models-folder.ts";
+import { hostsOf, models } from "../llama/models-folder.ts";
 import { collectionsYaml, qmdHome, type QmdTestHome } from "./homes.ts";
 
 // Real models are loaded here, perhaps on a busy machine.
@@ -159,11 +158,8 @@ describe("with models of its own", () => {
     mkdirSync(modelsFolder, { recursive: true });
     await own.sync({ embed: true });
   });
-  afterAll(async () => {
-    const host = modelHost({ modelsFolder });
-    const { pid } = await host.info();
-    host.close();
-    process.kill(pid, "SIGTERM");
+  afterAll(() => {
+    for (const pid of hostsOf(modelsFolder)) process.kill(pid, "SIGTERM");
     own.remove();
   });
 
@@ -197,10 +193,9 @@ describe("with models of its own", () => {
   });
 
   test("a host that is stopped costs only what it would have added", async () => {
-    const host = modelHost({ modelsFolder });
-    const { pid } = await host.info();
-    host.close();
-    process.kill(pid, "SIGSTOP");
+    const hosts = hostsOf(modelsFolder);
+    expect(hosts).not.toEqual([]);
+    for (const pid of hosts) process.kill(pid, "SIGSTOP");
     try {
       const started = performance.now();
       const outcome = await own.run("query", "router camera", "--json", "--deadline", "3000", "--intent", "home");
@@ -209,7 +204,7 @@ describe("with models of its own", () => {
       expect(outcome.stderr).toContain("Degraded answer, without expansion and vector");
       expect(outcome.exitCode).toBe(0);
     } finally {
-      process.kill(pid, "SIGCONT");
+      for (const pid of hosts) process.kill(pid, "SIGCONT");
     }
   });
 });

@@ -10,7 +10,7 @@ import { notice, writeOut } from "../output.ts";
 import type { Invocation, Program } from "../parse.ts";
 import { value } from "../parse.ts";
 import { checkCollectionName } from "../qmd/scope.ts";
-import { keepTrust, noteSkipped, qmdHomeOf, shellFolder } from "../qmd/home.ts";
+import { keepTrust, noteHome, qmdHomeOf, shellFolder } from "../qmd/home.ts";
 import { embedHint, indexCollection, openForWriting } from "../qmd/indexing.ts";
 
 /** `collection add PATH`: records the collection and indexes it. The very same one again is brought up to date. */
@@ -30,7 +30,7 @@ export async function run(invocation: Invocation): Promise<void> {
     const isNew = await addCollection(configPath, { name, path, pattern });
     const qmd = isNew ? await keepTrust(invocation, before) : before;
     writeOut(isNew ? `Creating collection '${name}'...\n` : `Collection '${name}' is there already.\n`);
-    noteSkipped({ ...qmd, skipped: qmd.skipped.filter((one) => one.name === name) });
+    noteHome({ ...qmd, skipped: qmd.skipped.filter((one) => one.name === name) });
     const index = openForWriting(qmd);
     try {
       await indexCollection(index, qmd, name);

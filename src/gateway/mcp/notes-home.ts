@@ -85,9 +85,13 @@ export function keepNotesHome(invocation: Invocation): NotesHome {
       const known = providers.get(key);
       if (known !== undefined && Date.now() - known.at < PROVIDER_RETRY_MS) return known.opening;
       const opened = reopened(known?.opening, async () => {
-        const { openProvider } = await import("../../embed/registry.ts");
+        const [{ openProvider }, { withCooldown }] = await Promise.all([
+          import("../../embed/registry.ts"),
+          import("../../embed/cooldown.ts"),
+        ]);
         const { provider, reason } = await openProvider(qmd.home.embedding, { kind: "qmd", env: process.env });
-        return { provider: provider ?? null, ...(reason === undefined ? {} : { reason }) };
+        const asked = provider === undefined ? null : withCooldown(provider);
+        return { provider: asked, ...(reason === undefined ? {} : { reason }) };
       });
       providers.set(key, { opening: opened, at: Date.now() });
       return opened;

@@ -1,0 +1,104 @@
+// Servers that take connections and keep silent, as the whole program meets them.
+import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { memq, type Outcome } from "../cli/program.ts";
+import { qmdHome, type QmdTestHome } from "./homes.ts";
+
+setDefaultTimeout(60_000);
+
+const homes: QmdTestHome[] = [];
+afterAll(() => homes.forEach((home) => home.remove()));
+
+const NOTES = Object.fromEntries(
+  Array.from({ length: 300 }, (_, n) => [`n/${n}.md`, `# Note ${n}\n\nwhat is known of ${n}: ${"word ".repeat(60)}\n`]),
+);
+
+/** Takes connections and reads what comes, and never says a word. */
+function silentServer(): { model: string; origin: string; stop: () => unknown } {
+  const listener = Bun.listen({ port: 0, hostname: "127.0.0.1", socket: { data: () => {} } });
+  const origin = `http://127.0.0.1:${listener.port}`;
+  return { origin, model: `${origin}/v1#m`, stop: () => listener.stop(true) };
+}
+
+/** Answers each request for embeddings after `pauseOf` milliseconds; never where that is null. */
+function slowServer(pauseOf: (count: number) => number | null): { model: string; origin: string; stop: () => unknown } {
+  let count = 0;
+  const server = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    idleTimeout: 0,
+    async fetch(request) {
+      const { input } = (await request.json()) as { input: string[] };
+      const pause = pauseOf(++count);
+      await (pause === null ? new Promise(() => {}) : Bun.sleep(pause));
+      return Response.json({ data: input.map((text, index) => ({ index, embedding: [text.length, 1, 2] })) });
+    },
+  });
+  const origin = `http://127.0.0.1:${server.port}`;
+  return { origin, model: `${origin}/v1#m`, stop: () => server.stop(true) };
+}
+
+async function qmdHomeWith(model: string): Promise<QmdTestHome> {
+  const home = await qmdHome(NOTES, { env: { QMD_EMBED_MODEL: model } });
+  homes.push(home);
+  return home;
+}
+
+async function timed(work: Promise<Outcome>): Promise<Outcome & { ms: number }> {
+  const started = performance.now();
+  const outcome = await work;
+  return { ...outcome, ms: performance.now() - started };
+}
+
+/** The arguments that place an agent's home with some notes and `search` settings. */
+async function agentHome(search: object, notes = {}): Promise<string[]> {
+  const home = await qmdHome({
+    ...notes,
+    "memory/2026-02-10.md": "the cameras were moved to the porch\n",
+    "memory/x.md": "plain\n",
+  });
+  homes.push(home);
+  const config = join(home.root, "openclaw.json");
+  mkdirSync(join(home.root, "state"));
+  writeFileSync(config, JSON.stringify({ memory: { search } }));
+  return ["--workspace", home.root, "--state-dir", join(home.root, "state"), "--config", config];
+}
+
+// All at the same time, since each of them is a wait.
+test("embedding through a server that is silent or slow ends as it should, within a quarter of a minute", async () => {
+  const silent = silentServer();
+  const slow = slowServer((count) => (count === 1 ? 10_000 : 0));
+  const middle = slowServer((count) => (count <= 1 ? 0 : null));
+  const remote = (origin: string) => ({ provider: "openai", remote: { baseUrl: `${origin}/v1`, apiKey: "k" } });
+  const [qmdSilent, qmdForced, qmdSlow] = await Promise.all(
+    [silent, silent, slow].map(({ model }) => qmdHomeWith(model)),
+  );
+  const place = await agentHome(remote(silent.origin));
+  const many = Object.fromEntries(Object.entries(NOTES).map(([path, text]) => [`memory/${path}`, text]));
+  const halfway = await agentHome({ ...remote(middle.origin), sync: { embeddingBatchTimeoutSeconds: 1 } }, many);
+  const [embed, forced, patient, index, left] = await Promise.all([
+    timed(qmdSilent!.run("embed")),
+    timed(qmdForced!.run("embed", "--force")),
+    timed(qmdSlow!.run("embed")),
+    timed(memq(["memory", "index", ...place])),
+    timed(memq(["memory", "index", ...halfway])),
+  ]);
+  const said = `${silent.origin} took the request and gave no answer within 11.5 s.`;
+  for (const outcome of [embed, forced]) {
+    expect(outcome.exitCode).toBe(1);
+    expect(outcome.stderr).toStartWith(said);
+    expect(outcome.stderr).toContain("models.embed");
+    expect(outcome.ms).toBeLessThan(15_000);
+  }
+  expect(patient).toMatchObject({ exitCode: 0, stderr: "" });
+  expect(patient.stdout).toContain("Embedded 300 chunks from 300 documents");
+  expect(index.exitCode).toBe(1);
+  expect(index.stdout).toContain("2 files, 2 passages indexed");
+  expect(index.stderr).toContain(said);
+  expect(index.ms).toBeLessThan(15_000);
+  expect(left.exitCode).toBe(1);
+  expect(left.stdout).toMatch(/302 files, 302 passages indexed\.\n.* [1-9]\d* embedded/);
+  expect(left.stderr).toContain(`${middle.origin} gives no answer`);
+  for (const server of [silent, slow, middle]) server.stop();
+});
