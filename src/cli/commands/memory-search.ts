@@ -46,6 +46,7 @@ function requestOf(invocation: Invocation): MemorySearchRequest {
     minScore: number(invocation, "min-score", { min: 0, max: 1, whole: false }),
     corpus: choice(invocation, "corpus", ["memory", "sessions", "all"]),
     sessionKey: value(invocation, "session-key"),
+    byOwner: true,
     chatType: value(invocation, "chat-type"),
     deadlineMs: number(invocation, "deadline", { min: 1, max: 600_000, whole: true }),
     since: value(invocation, "since"),
