@@ -1,6 +1,7 @@
 import { MemqError, usageError } from "../errors.ts";
 import { nearestName } from "../home/nearest.ts";
-import type { Option, OptionName } from "./options.ts";
+import type { NumberRange, Option, OptionName } from "./options.ts";
+import { checkValue } from "./option-values.ts";
 import { MEMQ_OPTIONS, optionsOf, QMD_OPTIONS } from "./options.ts";
 import { doctorHint } from "./qmd/words.ts";
 import type { Command } from "./table.ts";
@@ -53,6 +54,8 @@ export function readArgv(argv: readonly string[], program: Program): Request {
   for (const token of tokens) if (token.option !== null) checkOption(token, found?.command ?? null, argv, program);
   if (found === null) return { kind: "help", words, asked: false };
 
+  const known = optionsOf(found.command.surface);
+  for (const [name, given] of options) for (const text of given) checkValue(name, known[name] ?? {}, text);
   const invocation = { program, command: found.command, words: words.slice(found.length), options };
   if (found.command.surface === "memq") checkWords(invocation);
   return { kind: "run", invocation };
@@ -73,35 +76,22 @@ export function values(invocation: Invocation, name: OptionName): string[] {
   return invocation.options.get(name) ?? [];
 }
 
-/** The number given with an option, checked; undefined when it was not given. Throws a usage error that names the range. */
-export function number(
-  invocation: Invocation,
-  name: OptionName,
-  range: { min: number; max?: number; whole: boolean },
-): number | undefined {
+/** The number given with an option; undefined when it was not given. `narrower` is what the command takes of the option's range. */
+export function number(invocation: Invocation, name: OptionName, narrower?: NumberRange): number | undefined {
   const text = value(invocation, name);
   if (text === undefined) return undefined;
-  const parsed = /^\s*[+-]?(\d+\.?\d*|\.\d+)\s*$/.test(text) ? Number(text) : Number.NaN;
-  const inside = parsed >= range.min && parsed <= (range.max ?? Number.MAX_SAFE_INTEGER);
-  if (inside && (!range.whole || Number.isInteger(parsed))) return parsed;
-  const kind = range.whole ? "a whole number" : "a number";
-  const span = range.max === undefined ? `of at least ${range.min}` : `from ${range.min} to ${range.max}`;
-  const word = name.length === 1 ? `-${name}` : `--${name}`;
-  const limits = range.min === -Number.MAX_SAFE_INTEGER ? "" : ` ${span}`;
-  throw usageError(`${word} takes ${kind}${limits}, not '${text}'`);
+  if (narrower !== undefined) checkValue(name, { range: narrower }, text);
+  return Number(text);
 }
 
-/** The value of an option that knows only certain ones. Throws a usage error that lists them. */
+/** The value of an option that knows only certain ones. */
 export function choice<T extends string>(
   invocation: Invocation,
   name: OptionName,
   allowed: readonly T[],
 ): T | undefined {
   const text = value(invocation, name);
-  if (text === undefined) return undefined;
-  const found = allowed.find((one) => one === text);
-  if (found === undefined) throw usageError(`--${name} takes ${allowed.join(", ")}, not '${text}'`);
-  return found;
+  return allowed.find((one) => one === text);
 }
 
 /** How the command is written: `memory search`. */

@@ -4,7 +4,6 @@ import { endOnSignals } from "./interrupted.ts";
 import { notice, writeOut } from "./output.ts";
 import type { Program } from "./parse.ts";
 import { readArgv } from "./parse.ts";
-import { checkChoices } from "./qmd/choices.ts";
 
 /** Parses, runs, and answers with the exit code; every failure becomes one sentence and a hint on stderr. */
 export async function runCommandLine(argv: readonly string[], program: Program): Promise<number> {
@@ -20,7 +19,6 @@ export async function runCommandLine(argv: readonly string[], program: Program):
       writeOut(helpText(request.words, program));
       return request.asked ? 0 : 1;
     }
-    checkChoices(request.invocation);
     endOnSignals();
     const [{ runCommand }, { cittyCommand }] = await Promise.all([import("citty"), import("./citty.ts")]);
     const { result } = await runCommand(cittyCommand(request.invocation), { rawArgs: [] });

@@ -24,7 +24,7 @@ export async function run(invocation: Invocation): Promise<void> {
   const limit = limitOf(invocation, format);
   const minScore = minScoreOf(invocation) ?? 0;
   const fusion = choice(invocation, "fusion", ["relative", "weighted", "rrf"]) ?? "relative";
-  const candidateLimit = number(invocation, "candidate-limit", { min: 1, whole: true }) ?? CANDIDATES;
+  const candidateLimit = number(invocation, "candidate-limit") ?? CANDIDATES;
   const deadline = deadlineOf(invocation);
   if (flag(invocation, "no-gpu")) process.env["QMD_FORCE_CPU"] = "1";
 

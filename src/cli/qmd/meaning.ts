@@ -17,7 +17,7 @@ const ENDING = { ms: 150, share: 0.1 };
 
 /** When the answer must be printed, in milliseconds since 1970, so that the process has ended as long after its start as is allowed. */
 export function deadlineOf(invocation: Invocation): number {
-  const asked = number(invocation, "deadline", { min: 1, whole: true });
+  const asked = number(invocation, "deadline");
   const configured = Number(process.env["MEMQ_DEADLINE_MS"]);
   const otherwise = configured > 0 ? configured : isOnTerminal() ? DEADLINE_MS.terminal : DEADLINE_MS.piped;
   const allowed = asked ?? otherwise;
