@@ -120,6 +120,7 @@ function qmdSettings(keys: KeyReader, place: SettingsPlace): QmdBackendSettings 
   const retentionDays = keys.optionalNumber("memory.qmd.sessions.retentionDays");
   const exportDir = keys.optionalText("memory.qmd.sessions.exportDir");
   const update = (name: string): number => keys.number(`memory.qmd.update.${name}`);
+  const startup = keys.optionalText("memory.qmd.update.startup") as QmdBackendSettings["update"]["startup"];
   const interval = (name: string): number => durationMs(keys.value(`memory.qmd.update.${name}`)) ?? 0;
   return {
     searchMode: keys.text("memory.qmd.searchMode") as QmdBackendSettings["searchMode"],
@@ -138,7 +139,7 @@ function qmdSettings(keys: KeyReader, place: SettingsPlace): QmdBackendSettings 
       intervalMs: interval("interval"),
       debounceMs: update("debounceMs"),
       onBoot: keys.flag("memory.qmd.update.onBoot"),
-      startup: keys.text("memory.qmd.update.startup") as QmdBackendSettings["update"]["startup"],
+      ...(startup === undefined ? {} : { startup }),
       startupDelayMs: update("startupDelayMs"),
       waitForBootSync: keys.flag("memory.qmd.update.waitForBootSync"),
       embedIntervalMs: interval("embedInterval"),

@@ -299,11 +299,13 @@ const qmd: KeySpec[] = [
     default: 15_000,
     min: 0,
   }),
-  root("memory.qmd.update.onBoot", "boolean", "Whether an update runs at the start.", on),
-  root("memory.qmd.update.startup", "choice", "When the home is opened: at the first search, when idle, or at once.", {
-    default: "off",
-    values: ["off", "idle", "immediate"],
-  }),
+  root("memory.qmd.update.onBoot", "boolean", "Whether an update runs when they begin.", on),
+  root(
+    "memory.qmd.update.startup",
+    "choice",
+    "When updates begin: `off` with the first search, `idle` after `startupDelayMs`, `immediate` with the process, as when unset.",
+    { values: ["off", "idle", "immediate"] },
+  ),
   root("memory.qmd.update.startupDelayMs", "integer", "Milliseconds that `idle` waits.", { default: 120_000, min: 0 }),
   root("memory.qmd.update.waitForBootSync", "boolean", "Whether the start waits for the first update.", off),
   root(

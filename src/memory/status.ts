@@ -15,7 +15,7 @@ import { vectorDimensions } from "../store/vector-table.ts";
 import { missingVectorCounts } from "../store/vectors.ts";
 import { scanCollections } from "../sync/scan.ts";
 import type { ServedAgent } from "./backend.ts";
-import type { SyncState } from "./engine.ts";
+import type { SyncState } from "./keeper.ts";
 
 /** What is indexed, by whom it is embedded, and what is wrong. */
 export type MemoryStatus = {

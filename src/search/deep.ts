@@ -72,7 +72,7 @@ export async function deepSearch(engine: SearchEngine, request: DeepRequest): Pr
     home: engine.home,
     request: inner,
     collections: collectionsByName(engine.home),
-    termsIn: termFinder(parseQuery(primary, "qmd")),
+    termsIn: termFinder(parseQuery(primary, request.profile.grammar)),
   });
   notices.push(...cited.notices);
   const judged = await withReranking(cited.hits, primary, request);
@@ -103,7 +103,8 @@ type Lists = { lists: QueryList[]; degraded: string[]; notices: string[]; strong
 
 async function plainLists(search: Search, query: string): Promise<Lists> {
   const { request } = search;
-  const meaning = startVectorLeg(search.engine, parseQuery(query, "qmd").text, request.deadline, search.scope);
+  const { text } = parseQuery(query, request.profile.grammar);
+  const meaning = startVectorLeg(search.engine, text, request.deadline, search.scope);
   const words = keywordList(search, "original", query, 1);
   const strongSignal = request.intent === undefined && request.expand ? strongSignalOf(words) : null;
   const expansion =
@@ -153,13 +154,14 @@ function filled(lists: readonly (QueryList | null)[]): QueryList[] {
 
 /** `typed`: the user wrote it, so that an exact word of it counts as one. */
 function keywordList(
-  { engine, scope }: Search,
+  { engine, request, scope }: Search,
   queryType: "original" | "lex",
   query: string,
   weight: number,
   typed = queryType === "original",
 ): QueryList {
-  const parsed = parseQuery(query, "qmd");
+  // What a model wrote is in qmd's grammar, whoever asks.
+  const parsed = parseQuery(query, typed ? request.profile.grammar : "qmd");
   const hits = keywordLeg(engine.index, parsed, scope).map(({ passageId, documentId, bm25, exact }) => ({
     passageId,
     documentId,
