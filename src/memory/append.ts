@@ -36,6 +36,12 @@ export async function appendToMemory(options: {
   now: number;
 }): Promise<AppendResult> {
   const { workspace, target } = options;
+  if (target === "long-term" && options.date !== undefined) {
+    throw new MemqError("BAD_DATE", "A date names a daily note; MEMORY.md has none.", {
+      hint: "Leave the date out, or write to the daily note.",
+      exitCode: 2,
+    });
+  }
   const date = options.date ?? dateInZone(options.now, options.timeZone);
   if (!isRealDate(date)) {
     throw new MemqError("BAD_DATE", `'${date}' is not a date.`, { hint: "Use YYYY-MM-DD.", exitCode: 2 });

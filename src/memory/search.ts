@@ -25,6 +25,8 @@ export type MemorySearchRequest = {
   minScore?: number | undefined;
   corpus?: "memory" | "sessions" | "all" | undefined;
   sessionKey?: string | undefined;
+  /** The owner asks, at a command line. Without a session key this sees every transcript, which visibility keeps from sessions. */
+  byOwner?: boolean | undefined;
   chatType?: string | undefined;
   deadlineMs?: number | undefined;
   since?: string | undefined;
@@ -130,7 +132,7 @@ function searchRequest({ agent, deadline }: SearchContext, request: MemorySearch
   const limit = limitOf(agent, request.maxResults);
   const { since, until, tags, minScore } = request;
   const collections = corpusOf(agent.home.collections, request.corpus);
-  const visible = transcriptFilter(agent, collections, request.sessionKey);
+  const visible = transcriptFilter(agent, collections, request);
   return {
     query: request.query,
     profile: profileFor(agent, limit),
@@ -157,10 +159,11 @@ function limitOf({ backend, memory }: ServedAgent, asked: number | undefined): n
 function transcriptFilter(
   { home, memory }: AgentHome,
   collections: Collection[],
-  sessionKey: string | undefined,
+  { sessionKey, byOwner }: MemorySearchRequest,
 ): SearchRequest["visible"] | null {
   const transcripts = new Set(collections.filter(({ source }) => source === "sessions").map(({ name }) => name));
   if (transcripts.size === 0 || memory.visibility === "agent" || memory.visibility === "all") return null;
+  if (byOwner && sessionKey === undefined) return null;
   const sessions = readSessions(home.stateDir ?? "", memory.agentId);
   const ids = visibleSessionIds(memory.visibility, sessionKey, sessions);
   return ({ collection, path }) => !transcripts.has(collection) || ids === null || ids.has(sessionOf(path));

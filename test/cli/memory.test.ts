@@ -47,6 +47,29 @@ describe("memq memory", () => {
     });
   });
 
+  test("visibility of transcripts narrows what sessions see, not what the owner sees at the command line", async () => {
+    const [stateDir, config] = [join(root, "seen"), join(root, "tree.json")];
+    mkdirSync(join(stateDir, "agents/main/sessions"), { recursive: true });
+    const message = { role: "user", content: "The walrus sleeps on the ice." };
+    writeFileSync(join(stateDir, "agents/main/sessions/a.jsonl"), `${JSON.stringify({ type: "message", message })}\n`);
+    const memorySearch = { experimental: { sessionMemory: true }, sources: ["memory", "sessions"] };
+    file(
+      "tree.json",
+      JSON.stringify({ agents: { defaults: { memorySearch } }, tools: { sessions: { visibility: "tree" } } }),
+    );
+    const found = async (...more: string[]): Promise<unknown> =>
+      JSON.parse(
+        (
+          await memq(
+            ["memory", "search", "walrus", "--json", "--workspace", join(root, "ws"), "--state-dir", stateDir, ...more],
+            { env: { OPENCLAW_CONFIG_PATH: config } },
+          )
+        ).stdout,
+      ).results;
+    expect(await found()).toMatchObject([{ path: "sessions/main/a.jsonl" }]);
+    expect(await found("--session-key", "agent:main:telegram:direct:5")).toEqual([]);
+  });
+
   test("index counts, and the second time finds nothing new", async () => {
     await memq(["memory", "index", "--force", "--json", ...place]);
     const again = await memq(["memory", "index", "--json", ...place]);

@@ -46,6 +46,7 @@ function requestOf(invocation: Invocation): MemorySearchRequest {
     minScore: number(invocation, "min-score"),
     corpus: choice(invocation, "corpus", ["memory", "sessions", "all"]),
     sessionKey: value(invocation, "session-key"),
+    byOwner: true,
     chatType: value(invocation, "chat-type"),
     deadlineMs: number(invocation, "deadline"),
     since: value(invocation, "since"),
