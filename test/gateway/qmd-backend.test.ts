@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync, mkdirSync, readdirSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { memq } from "../cli/program.ts";
+import { memq, type Outcome } from "../cli/program.ts";
 import { type AgentOptions, endAgents, openAgent, type Place, type QmdAgent, turn } from "./qmd-agent.ts";
 
 setDefaultTimeout(20_000);
@@ -26,6 +26,12 @@ async function open(qmd: object = {}, options: AgentOptions = {}): Promise<QmdAg
 
 const ymlOf = ({ stateDir }: Place, agent = "main"): string =>
   readFileSync(join(stateDir, "agents", agent, "qmd/xdg-config/qmd/index.yml"), "utf8");
+
+/** Runs a command of `memq memory` for the same agent. */
+function onCommandLine({ workspace, stateDir }: Place, ...args: string[]): Promise<Outcome> {
+  writeFileSync(join(stateDir, "openclaw.json"), JSON.stringify({ memory: { backend: "qmd" } }));
+  return memq(["memory", ...args, "--workspace", workspace, "--state-dir", stateDir]);
+}
 
 const writeTranscripts = ({ stateDir }: Place, texts: Record<string, string>, agent = "main"): string => {
   const folder = join(stateDir, "agents", agent, "sessions");
@@ -112,10 +118,7 @@ describe("the home", () => {
   test("serves the command line too", async () => {
     const agent = await open();
     await endAgents();
-    const config = join(agent.stateDir, "openclaw.json");
-    writeFileSync(config, JSON.stringify({ memory: { backend: "qmd" } }));
-    const run = (...args: string[]) =>
-      memq(["memory", ...args, "--workspace", agent.workspace, "--state-dir", agent.stateDir]);
+    const run = (...args: string[]) => onCommandLine(agent, ...args);
     expect(JSON.parse((await run("index", "--json")).stdout)).toMatchObject({ files: 2 });
     const found = JSON.parse((await run("search", "figs", "--json")).stdout);
     expect(found.results).toMatchObject([{ path: "memory/2026-02-10.md" }]);
@@ -256,10 +259,7 @@ describe("trigger recall and session start", () => {
 
     agent.write({ "USER.md": "- Ana likes long answers.\n- In Spanish. <!-- trigger: style -->\n" });
     expect((await recall("which style?")).entries).toMatchObject([{ text: "- In Spanish.", startLine: 2 }]);
-    const { stdout } = await memq([
-      ...["memory", "recall", "which style?", "--json"],
-      ...["--workspace", agent.workspace, "--state-dir", agent.stateDir],
-    ]);
+    const { stdout } = await onCommandLine(agent, "recall", "which style?", "--json");
     expect(JSON.parse(stdout).entries).toMatchObject([{ text: "- In Spanish." }]);
   });
 
