@@ -2,6 +2,7 @@ import { openProvider } from "../../embed/registry.ts";
 import type { EmbeddingProvider } from "../../embed/types.ts";
 import { untrustedNotice } from "../../home/trust.ts";
 import { documentCounts } from "../../store/documents.ts";
+import { keepLlmAnswers } from "../../store/cache.ts";
 import { servingIdentity } from "../../store/identity.ts";
 import { missingVectorCounts } from "../../store/vectors.ts";
 import { isOnTerminal, notice } from "../output.ts";
@@ -59,4 +60,11 @@ export function sayWhatWasLeftOut({ degraded, notices }: { degraded: string[]; n
   const reasons = notices.join(" ");
   if (degraded.length > 0) notice(`Degraded answer, without ${degraded.join(" and ")}. ${reasons}`.trimEnd());
   else if (reasons !== "") notice(reasons);
+}
+
+/** Where the answer is out, keeps what models said for the next time. */
+export async function keepAnswers({ index, qmd }: OpenQmd, answers: ReadonlyMap<string, string>): Promise<void> {
+  if (answers.size === 0 || index.state !== "ready") return;
+  index.close();
+  await keepLlmAnswers(qmd.places.indexPath, answers);
 }
