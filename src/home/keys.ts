@@ -279,10 +279,15 @@ const qmd: KeySpec[] = [
   root("memory.qmd.command", "text", "Accepted and without effect: the qmd home is served in process.", {
     default: "qmd",
   }),
-  root("memory.qmd.searchMode", "choice", "Which qmd search answers.", {
-    default: "search",
-    values: ["search", "vsearch", "query"],
-  }),
+  root(
+    "memory.qmd.searchMode",
+    "choice",
+    "How is searched: `search` by keywords, `vsearch` by meaning, `query` by both, with expansion and reranking where their models are.",
+    {
+      default: "search",
+      values: ["search", "vsearch", "query"],
+    },
+  ),
   root("memory.qmd.searchTool", "text", "Accepted and without effect."),
   root("memory.qmd.rerank", "boolean", "false leaves reranking out of `query`."),
   root("memory.qmd.includeDefaultMemory", "boolean", "Whether `MEMORY.md` and `memory/**/*.md` are collections.", on),
@@ -295,7 +300,7 @@ const qmd: KeySpec[] = [
     "Folder of the exported transcripts; `<state folder>/agents/<agentId>/qmd/sessions` unless set.",
   ),
   root("memory.qmd.update.interval", "duration", "Time between updates; 0: none.", { default: "5m" }),
-  root("memory.qmd.update.debounceMs", "integer", "Least milliseconds between two updates.", {
+  root("memory.qmd.update.debounceMs", "integer", "Least milliseconds between two updates that nobody asked for.", {
     default: 15_000,
     min: 0,
   }),
@@ -307,29 +312,42 @@ const qmd: KeySpec[] = [
     { values: ["off", "idle", "immediate"] },
   ),
   root("memory.qmd.update.startupDelayMs", "integer", "Milliseconds that `idle` waits.", { default: 120_000, min: 0 }),
-  root("memory.qmd.update.waitForBootSync", "boolean", "Whether the start waits for the first update.", off),
+  root(
+    "memory.qmd.update.waitForBootSync",
+    "boolean",
+    "Whether the start, or else the first search, waits for that update.",
+    off,
+  ),
   root(
     "memory.qmd.update.embedInterval",
     "duration",
-    "Time between runs that embed what is new; 0: with every update.",
+    "Time between runs that embed what is new; 0: with every update. `memory index` always embeds.",
     { default: "60m" },
   ),
   root("memory.qmd.update.commandTimeoutMs", "integer", "Milliseconds a change of collections may take.", {
     default: 30_000,
     min: 1,
   }),
-  root("memory.qmd.update.updateTimeoutMs", "integer", "Milliseconds an update may take.", {
+  root("memory.qmd.update.updateTimeoutMs", "integer", "Milliseconds an update may take; what it wrote stays.", {
     default: 120_000,
     min: 1,
   }),
-  root("memory.qmd.update.embedTimeoutMs", "integer", "Milliseconds of embedding at a time.", {
-    default: 120_000,
-    min: 1,
-  }),
+  root(
+    "memory.qmd.update.embedTimeoutMs",
+    "integer",
+    "Milliseconds of embedding at a time, again and again while it gets on.",
+    {
+      default: 120_000,
+      min: 1,
+    },
+  ),
   root("memory.qmd.limits.maxResults", "integer", "Documents returned.", { default: 6, min: 1, max: 200 }),
   root("memory.qmd.limits.maxSnippetChars", "integer", "Length of a snippet.", { default: 700, min: 1 }),
   root("memory.qmd.limits.maxInjectedChars", "integer", "Length of all snippets together.", { default: 4000, min: 1 }),
-  root("memory.qmd.limits.timeoutMs", "integer", "Milliseconds a search may take.", { default: 4000, min: 1 }),
+  root("memory.qmd.limits.timeoutMs", "integer", "Milliseconds a search may take, however long its caller waits.", {
+    default: 4000,
+    min: 1,
+  }),
   root(
     "memory.qmd.scope",
     "sendPolicy",
