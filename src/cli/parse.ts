@@ -1,5 +1,5 @@
 import { MemqError, usageError } from "../errors.ts";
-import { nearestName } from "../home/nearest.ts";
+import { nearestName } from "../nearest.ts";
 import type { NumberRange, Option, OptionName } from "./options.ts";
 import { checkValue } from "./option-values.ts";
 import { MEMQ_OPTIONS, optionsOf, QMD_OPTIONS } from "./options.ts";

@@ -3,7 +3,7 @@ import { MemqError, messageOf } from "../errors.ts";
 import type { StoredCollection } from "../store/collections.ts";
 import { isObject, valueAt, type JsonObject, type JsonValue } from "./json.ts";
 import { wrongType } from "./key-values.ts";
-import { nearestName } from "./nearest.ts";
+import { nearestName } from "../nearest.ts";
 import { textOfFile } from "./read-text.ts";
 
 /** One collection of `index.yml`. */

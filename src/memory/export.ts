@@ -72,11 +72,6 @@ function exportName(name: string): string {
     .replaceAll(":", "-");
 }
 
-/** The session that an exported note (base name without `.md`) holds, be it an archive of it. */
-export function exportedSessionId(name: string): string {
-  return name.replace(/-(?:reset|deleted)-\d{4}-\d\d-\d\dT[0-9TZ._-]*$/, "");
-}
-
 async function writeIfNewer(source: string, changedAt: Date, target: string, sessionId: string): Promise<boolean> {
   const existing = await stat(target).catch(() => null);
   // Times of files are set to the millisecond.

@@ -12,9 +12,8 @@ import type { Hit, HitExplanation, SearchAnswer, SearchRequest } from "../search
 import type { Index } from "../store/types.ts";
 import type { ServedAgent } from "./backend.ts";
 import { citationOf, citationsShown, withSource } from "./citations.ts";
-import { exportedSessionId } from "./export.ts";
 import { judgeScope } from "./scope.ts";
-import { sessionFacts } from "./sessions.ts";
+import { exportedSessionId, sessionFacts } from "./sessions.ts";
 import type { UnavailableAnswer } from "./unavailable.ts";
 import { memoryDisabled, providerUnavailable, sessionsUnavailable } from "./unavailable.ts";
 import { mayAskAgent, readSessions, visibleSessionIds } from "./visibility.ts";

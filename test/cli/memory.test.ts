@@ -135,6 +135,30 @@ describe("memq memory", () => {
     expect(status.settings.find(({ key }: { key: string }) => key === "query.maxResults")).toMatchObject({ value: 6 });
     expect((await memq(["memory", "status", ...place])).stdout).toContain("Indexed: 2 files");
   });
+
+  test("status --deep says what each setting that is set resolved to and where, --verbose all of them", async () => {
+    file("set.json", '{ memory: { search: { provider: "none", query: { maxResults: 3 } } } }');
+    const shown = async (...more: string[]): Promise<string> =>
+      (await memq(["memory", "status", "--config", join(root, "set.json"), ...place, ...more])).stdout;
+    expect(await shown()).not.toContain("Settings:");
+    const deep = await shown("--deep");
+    expect(deep).toContain("\n  query.maxResults = 3 (memory.search.query.maxResults)\n");
+    expect(deep).not.toContain("query.minScore");
+    expect(deep).toMatch(/\n  \d+ others are at their default; --verbose shows them\n/);
+    expect(await shown("--deep", "--verbose")).toContain("\n  query.minScore = 0.35 (default)\n");
+  });
+
+  test("status says why memory is off", async () => {
+    file("off.json", '{ plugins: { slots: { memory: "none" } } }');
+    const { stdout } = await memq(["memory", "status", "--config", join(root, "off.json"), ...place]);
+    expect(stdout).toMatch(/\nMemory search disabled\.\nIssues:\n  .*plugins\.slots\.memory/);
+  });
+
+  test("a misspelt provider is told apart from a broken one", async () => {
+    file("misspelt.json", '{ memory: { search: { provider: "opnai" } } }');
+    const { stderr } = await memq(["memory", "search", "x", "--config", join(root, "misspelt.json"), ...place]);
+    expect(stderr).toContain('Unknown embedding provider "opnai": did you mean openai?');
+  });
 });
 
 describe("bad input is one sentence and a hint, exit 1, or 2 for a wrong call", () => {
