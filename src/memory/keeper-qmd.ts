@@ -15,8 +15,13 @@ export async function keepQmd(
   const closed = new AbortController();
   const { signal } = closed;
 
+  let isEmbedding = false;
+
   async function embed(when: "interval" | "timer"): Promise<void> {
+    if (isEmbedding) return;
+    isEmbedding = true;
     const embedded = await updater.embed(when, { signal }).catch(() => null);
+    isEmbedding = false;
     if (embedded === null) return;
     if (embedded.embedded > 0) provider.recovered();
     if (embedded.embedding.state === "failed") options.log(`Embedding failed: ${embedded.embedding.reason}`);
@@ -27,7 +32,8 @@ export async function keepQmd(
   async function syncInBackground(written: () => void): Promise<void> {
     const report = await inBackground(noted(updater.update({ joins: false, signal })), options);
     written();
-    if (report !== null) await embed("interval");
+    // It may take long, and whoever waits for an update does not wait for it.
+    if (report !== null) void embed("interval");
   }
   const keepFresh = async (): Promise<QmdFreshness> => {
     const { keepQmdFresh } = await import("./qmd-freshness.ts");
