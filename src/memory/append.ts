@@ -5,7 +5,8 @@ import { asMemqError, MemqError } from "../errors.ts";
 import type { AgentHome } from "../home/agent-home.ts";
 import { decodeNote } from "../notes/decode.ts";
 import { withWriterLock } from "../store/lock.ts";
-import { dateInZone, isRealDate } from "./dates.ts";
+import { dateInZone } from "../notes/dates.ts";
+import { isRealDate } from "./dates.ts";
 
 export type AppendResult = { path: string; startLine: number; endLine: number };
 

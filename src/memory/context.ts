@@ -1,6 +1,7 @@
 import type { AgentHome } from "../home/agent-home.ts";
 import { cutAtGrapheme } from "../search/snippet.ts";
-import { dateInZone, dayBefore } from "./dates.ts";
+import { dateInZone } from "../notes/dates.ts";
+import { dayBefore } from "./dates.ts";
 import { readOwnNote } from "./own-note.ts";
 import { isMainPrivate, sessionFacts } from "./sessions.ts";
 

@@ -137,6 +137,7 @@ function searchRequest({ agent, deadline }: SearchContext, request: MemorySearch
   const now = clockOf(request.asOf);
   const limit = limitOf(agent, request.maxResults);
   const { since, until, tags, minScore } = request;
+  const { timeZone } = agent.memory;
   const collections = corpusOf(agent.home.collections, request.corpus);
   const visible = transcriptFilter(agent, collections, request);
   return {
@@ -147,8 +148,9 @@ function searchRequest({ agent, deadline }: SearchContext, request: MemorySearch
     asOf: now,
     deadline,
     ...(minScore === undefined ? {} : { minScore }),
-    ...(since === undefined ? {} : { since: parseTime(since, "since", now) }),
-    ...(until === undefined ? {} : { until: parseTime(until, "until", now) }),
+    ...(since === undefined ? {} : { since: parseTime(since, "since", now, timeZone) }),
+    ...(until === undefined ? {} : { until: parseTime(until, "until", now, timeZone) }),
+    ...(timeZone === undefined ? {} : { timeZone }),
     ...(tags === undefined ? {} : { tags }),
     ...(request.explain ? { explain: true } : {}),
     ...(visible === null ? {} : { visible }),

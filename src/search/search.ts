@@ -7,7 +7,7 @@ import { passagesOf, rankingFacts } from "../store/passages.ts";
 import type { Index, Scope } from "../store/types.ts";
 import { type LegHits, fillScores, gather } from "./candidates.ts";
 import { cite } from "./cite.ts";
-import { isFiltering, passesFilter } from "./filters.ts";
+import { filterTest, isFiltering } from "./filters.ts";
 import { fuse } from "./fuse.ts";
 import { type KeywordHit, keywordLeg, scoreByKeyword } from "./keyword.ts";
 import { nameLeg } from "./names.ts";
@@ -104,8 +104,9 @@ function modeOf(vector: VectorLeg | null, hybrid: boolean): SearchAnswer["mode"]
 export function scopeOf(index: Index, request: SearchRequest): Scope {
   const { collections } = request;
   if (!isFiltering(request)) return { collections };
+  const passes = filterTest(request);
   const documents = documentsIn(index, collections).filter(
-    (document) => passesFilter(document, request) && request.visible?.(document) !== false,
+    (document) => passes(document) && request.visible?.(document) !== false,
   );
   return documents.length === 0 ? { collections: [] } : { collections, documentIds: documents.map(({ id }) => id) };
 }

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { memq, memqCommand, childEnv } from "./program.ts";
 
@@ -34,6 +34,28 @@ describe("memq memory", () => {
       stderr: "",
       exitCode: 0,
     });
+  });
+
+  test("days of --since and --until are those of the user's zone", async () => {
+    file("ws/memory/undated.md", "the heliograph was mended\n");
+    // Already the eleventh in Tokyo.
+    const changed = new Date("2026-02-10T16:00:00Z");
+    utimesSync(join(root, "ws/memory/undated.md"), changed, changed);
+    file("tokyo.json", JSON.stringify({ agents: { defaults: { userTimezone: "Asia/Tokyo" } } }));
+    const own = [
+      "--workspace",
+      join(root, "ws"),
+      "--state-dir",
+      join(root, "tokyo"),
+      "--config",
+      join(root, "tokyo.json"),
+    ];
+    const found = async (day: string): Promise<number> => {
+      const period = ["--since", day, "--until", day, "--json"];
+      return JSON.parse((await memq(["memory", "search", "heliograph", ...period, ...own])).stdout).results.length;
+    };
+    expect([await found("2026-02-10"), await found("2026-02-11")]).toEqual([0, 1]);
+    rmSync(join(root, "ws/memory/undated.md"));
   });
 
   test("nothing found is said, with exit code 0", async () => {
