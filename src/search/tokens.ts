@@ -239,12 +239,11 @@ function joins(left: Atom, right: Atom): boolean {
   if (left.script >= UNSPACED || right.script >= UNSPACED || left.script === EMOJI || right.script === EMOJI)
     return false;
   if (right.before === ":") return left.script === DIGIT && right.script === DIGIT;
-  // `don't` is one word and `Ann's` is Ann, but `l'homme` is two words.
-  if (right.before === "'" || right.before === "\u2019") return right.text.length === 1;
-  if (!CONNECTORS.has(right.before)) return false;
   // What is written without its connector must not bring two scripts together, which would part it again.
-  const kept = connector(left, right) !== "";
-  return kept || left.script === right.script || left.script === DIGIT || right.script === DIGIT;
+  const isOneScript = left.script === right.script || left.script === DIGIT || right.script === DIGIT;
+  // `don't` is one word and `Ann's` is Ann, but `l'homme` is two words.
+  if (right.before === "'" || right.before === "\u2019") return isOneScript && right.text.length === 1;
+  return CONNECTORS.has(right.before) && (isOneScript || connector(left, right) !== "");
 }
 
 /** Overlapping pairs, and each character by itself: one may be a word, and particles glued to a word change its pairs. */
@@ -269,10 +268,8 @@ function addCompound(tokens: Token[], run: Atom[], after: string): void {
   const atoms = joinApostrophes(run.map(foldAtom).filter((atom) => atom.text !== ""));
   const first = atoms[0];
   if (first === undefined) return;
-  const acronym =
-    atoms.length > 1 && atoms.every((atom, index) => isLetter(atom) && (index === 0 || atom.before === "."));
-  if (acronym) {
-    addWord(tokens, atoms.map((atom) => atom.text).join(""), LATIN, false);
+  if (isAcronym(atoms)) {
+    addWord(tokens, lettersOf(atoms), first.script, false);
     return;
   }
   const wholes = new Set<string>();
@@ -290,24 +287,32 @@ function addCompound(tokens: Token[], run: Atom[], after: string): void {
   }
   for (const group of groupsOf(atoms)) {
     if (group.length - 1 > MAX_KIND_CHANGES && group.some((atom) => atom.script === DIGIT)) {
-      const code = group.map((atom) => atom.text).join("");
+      const code = lettersOf(group);
       wholes.delete(code);
       addWord(tokens, code, DIGIT, false);
     } else {
       for (const atom of group) addWord(tokens, atom.text, atom.script, wholes.size > 0);
     }
   }
-  const script = atoms.find((atom) => atom.script >= LETTER)?.script ?? first.script;
   for (const whole of wholes) {
-    // `data-sets` written together is a word like any other.
-    const term = /^[\p{L}\p{M}]+$/u.test(whole) ? stem(whole, script) : whole;
+    // `data-sets` written together is a word like any other, and of one script.
+    const term = /^[\p{L}\p{M}]+$/u.test(whole) ? stem(whole, characterClass(whole.codePointAt(0)!)) : whole;
     if (whole.length <= MAX_TERM)
       tokens.push({ term, surface: whole, kind: "whole", part: false, script: first.script });
   }
 }
 
-function isLetter(atom: Atom): boolean {
-  return atom.script >= LETTER && atom.script < UNSPACED && atom.text.length === 1;
+/** Single letters of one script with dots between them: `U.S.A.` is a word. */
+function isAcronym(atoms: Atom[]): boolean {
+  const { script } = atoms[0]!;
+  if (atoms.length < 2 || script < LETTER || script >= UNSPACED) return false;
+  return atoms.every(
+    (atom, index) => atom.script === script && atom.text.length === 1 && (index === 0 || atom.before === "."),
+  );
+}
+
+function lettersOf(atoms: Atom[]): string {
+  return atoms.map((atom) => atom.text).join("");
 }
 
 function foldAtom(atom: Atom): Atom {
@@ -343,7 +348,7 @@ const LEVELS = [/^[/\\]/, /^@$/, /^[.:&+]$/, /^/];
 function addWholes(wholes: Set<string>, atoms: Atom[], level: number): void {
   if (atoms.length < 2 || level >= LEVELS.length) return;
   const pieces = splitAtLevel(atoms, level);
-  if (pieces.length > 1) wholes.add(canonical(atoms));
+  if (pieces.length > 1) wholes.add(isAcronym(atoms) ? lettersOf(atoms) : canonical(atoms));
   if (level === LEVELS.length - 1) {
     if (pieces.length === 3 && /^\d{4}-\d\d-\d\d$/.test(canonical(atoms))) wholes.add(canonical(atoms.slice(0, 2)));
   } else {
