@@ -47,6 +47,7 @@ export function readArgv(argv: readonly string[], program: Program): Request {
   const words = written.length === 0 && options.has("skill") ? ["skill", "show"] : written;
   if (asksFor("version", tokens)) return { kind: "version" };
   if (asksFor("help", tokens)) return { kind: "help", words, asked: true };
+  if (words[0] === "help") return { kind: "help", words: words.slice(1), asked: true };
 
   const found = findCommand(words);
   const isGroup = words.length === 1 && commandsBelow(words).length > 0;
@@ -206,16 +207,22 @@ function isKnownOption(
   return !inline && name !== undefined && Object.hasOwn(table, name);
 }
 
-function checkWords({ command, words }: Invocation): void {
+/** The words that a command has no use for: one word goes to each of its arguments, any number to one with `...`. */
+export function surplusWords({ command, words }: Invocation): string[] {
   const pattern = command.arguments ?? "";
-  const many = pattern.endsWith("...]");
-  const most = pattern === "" ? 0 : 1;
-  const extra = words[most];
-  if (many || extra === undefined) return;
-  throw usageError(
-    `unexpected argument '${extra}'`,
-    `Usage: ${commandName(command)}${pattern === "" ? "" : ` ${pattern}`}`,
-  );
+  if (pattern.includes("...")) return [];
+  return words.slice(pattern === "" ? 0 : pattern.split(" ").length);
+}
+
+function checkWords(invocation: Invocation): void {
+  const [extra] = surplusWords(invocation);
+  if (extra === undefined) return;
+  throw usageError(`unexpected argument '${extra}'`, `Usage: ${usageOf(invocation.command)}`);
+}
+
+/** A command with its arguments: `memory get PATH`. */
+export function usageOf(command: Command): string {
+  return `${commandName(command)}${command.arguments === undefined ? "" : ` ${command.arguments}`}`;
 }
 
 function unknownCommand(words: readonly string[], program: Program): MemqError {

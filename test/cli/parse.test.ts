@@ -88,6 +88,11 @@ describe("argv", () => {
   test("help and version win wherever they stand", () => {
     expect(readArgv(["memory", "search", "--bogus", "--help"], "memq")).toMatchObject({ kind: "help", asked: true });
     expect(readArgv(["memory", "--version"], "memq")).toEqual({ kind: "version" });
+    expect(readArgv(["help", "memory", "search"], "memq")).toEqual({
+      kind: "help",
+      words: ["memory", "search"],
+      asked: true,
+    });
     expect(readArgv([], "memq")).toEqual({ kind: "help", words: [], asked: false });
     expect(readArgv(["memory"], "memq")).toEqual({ kind: "help", words: ["memory"], asked: false });
   });

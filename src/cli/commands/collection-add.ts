@@ -6,7 +6,7 @@ import { DEFAULT_PATTERN } from "../../home/index-yml.ts";
 import { absolutePath } from "../../home/paths.ts";
 import { pendingEmbeddings } from "../../sync/pending.ts";
 import { withWriterLock } from "../../store/lock.ts";
-import { notice, writeOut } from "../output.ts";
+import { writeOut } from "../output.ts";
 import type { Invocation, Program } from "../parse.ts";
 import { value } from "../parse.ts";
 import { checkCollectionName } from "../qmd/scope.ts";
@@ -22,7 +22,6 @@ export async function run(invocation: Invocation): Promise<void> {
   const name = value(invocation, "name") ?? (basename(path) || "root");
   checkCollectionName(name);
   const pattern = value(invocation, "mask") ?? value(invocation, "glob") ?? DEFAULT_PATTERN;
-  if (words.length > 1) notice(`Only one path is added at a time: ${words.slice(1).join(" ")} was left out.`);
 
   const before = await qmdHomeOf(invocation);
   const { configPath, indexPath } = before.places;
