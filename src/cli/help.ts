@@ -2,7 +2,7 @@ import { VERSION } from "../version.ts";
 import type { Option } from "./options.ts";
 import { optionsOf } from "./options.ts";
 import type { Program } from "./parse.ts";
-import { commandName } from "./parse.ts";
+import { usageOf } from "./parse.ts";
 import type { Command } from "./table.ts";
 import { COMMANDS, commandsBelow, findCommand } from "./table.ts";
 
@@ -16,8 +16,7 @@ export function helpText(words: readonly string[], program: Program): string {
 
 /** The line that shows how a command is called. */
 export function usageLine(command: Command, program: Program): string {
-  const words = command.arguments === undefined ? "" : ` ${command.arguments}`;
-  return `${program} ${commandName(command)}${words}${command.options.length > 0 ? " [options]" : ""}`;
+  return `${program} ${usageOf(command)}${command.options.length > 0 ? " [options]" : ""}`;
 }
 
 /** The options that a command's help shows, by name. */
@@ -55,7 +54,7 @@ function groupHelp(group: readonly Command[], name: string): string {
     `Usage: ${name} <command> [options]`,
     "",
     "Commands:",
-    ...columns(group.map((command) => [commandWords(command), command.summary])),
+    ...columns(group.map((command) => [usageOf(command), command.summary])),
     "",
     `Run '${name} <command> --help' for the options of a command.`,
   );
@@ -72,7 +71,7 @@ function programHelp(program: Program): string {
   const list = (ofNotes: boolean): string[] =>
     columns(
       COMMANDS.filter((one) => (one.surface === "qmd") === ofNotes && !isGroup(one)).map((command) => [
-        commandWords(command),
+        usageOf(command),
         command.summary,
       ]),
     );
@@ -95,10 +94,6 @@ function programHelp(program: Program): string {
 /** Whether the command only stands for those below it, which are listed themselves. */
 function isGroup({ path }: Command): boolean {
   return commandsBelow(path).length > 0;
-}
-
-function commandWords(command: Command): string {
-  return `${commandName(command)}${command.arguments === undefined ? "" : ` ${command.arguments}`}`;
 }
 
 function columns(rows: readonly (readonly [string, string])[]): string[] {

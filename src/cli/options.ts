@@ -1,15 +1,33 @@
+/** Numbers that an option takes; without `max` as large as numbers are. */
+export type NumberRange = { min: number; max?: number; whole: boolean };
+
 /** One option as argv, help, completions and the man page know it. */
 export type Option = {
   /** One letter, written with one dash. */
   short?: string;
   /** Placeholder of its value in help; without it the option takes none. */
   value?: string;
-  /** Values that completions offer. */
+  /** The only values it takes. */
   choices?: readonly string[];
+  /** Whether case and blanks around a choice don't matter. */
+  anyCase?: true;
+  /** The only numbers it takes. */
+  range?: NumberRange;
+  /** qmd's sentence for any other value, where its clients know one; the exit code is 1 then. */
+  refusal?: (value: string) => string;
   /** May be given several times. */
   multiple?: boolean;
   description: string;
 };
+
+/** How results of qmd's commands are printed. */
+export const FORMATS = ["cli", "json", "csv", "md", "xml", "files"] as const;
+
+const COUNT: NumberRange = { min: 1, whole: true };
+const SIZE: NumberRange = { min: 0, whole: true };
+const SHARE: NumberRange = { min: 0, max: 1, whole: false };
+/** Lines counted from the end are below 1. */
+const LINE: NumberRange = { min: -Number.MAX_SAFE_INTEGER, whole: true };
 
 const EVERYWHERE = {
   help: { short: "h", description: "Show help" },
@@ -32,8 +50,12 @@ export const MEMQ_OPTIONS = {
   },
   verbose: { description: "Say more on stderr" },
   query: { value: "TEXT", description: "The query, instead of the argument" },
-  "max-results": { value: "N", description: "Most results to print, 1 to 200" },
-  "min-score": { value: "F", description: "Least score, 0 to 1; nothing below it is printed" },
+  "max-results": {
+    value: "N",
+    range: { min: 1, max: 200, whole: true },
+    description: "Most results to print, 1 to 200",
+  },
+  "min-score": { value: "F", range: SHARE, description: "Least score, 0 to 1; nothing below it is printed" },
   corpus: {
     value: "NAME",
     choices: ["memory", "sessions", "all"],
@@ -48,12 +70,16 @@ export const MEMQ_OPTIONS = {
   since: { value: "DATE", description: "Only notes from then on: a date, a time stamp, or 7d, 2w, 3m" },
   until: { value: "DATE", description: "Only notes up to then" },
   tag: { value: "TAG", multiple: true, description: "Only notes with this front matter tag (repeat for several)" },
-  deadline: { value: "MS", description: "Answer within so many milliseconds, with what is found by then" },
+  deadline: {
+    value: "MS",
+    range: { min: 1, max: 600_000, whole: true },
+    description: "Answer within so many milliseconds, with what is found by then",
+  },
   explain: { description: "Show what each score is made of" },
   watch: { description: "Stay and keep the index up to date" },
   force: { short: "f", description: "Read and cut everything again" },
-  from: { value: "N", description: "First line" },
-  lines: { value: "N", description: "Number of lines" },
+  from: { value: "N", range: COUNT, description: "First line" },
+  lines: { value: "N", range: COUNT, description: "Number of lines" },
   target: {
     value: "NAME",
     choices: ["daily", "long-term"],
@@ -61,10 +87,10 @@ export const MEMQ_OPTIONS = {
   },
   date: { value: "DATE", description: "Day of the daily note, YYYY-MM-DD (default: today in the user's zone)" },
   project: { value: "KEY", multiple: true, description: "A project that is active (repeat for several)" },
-  "context-tokens": { value: "N", description: "Tokens in the session's context now" },
-  "context-window": { value: "N", description: "Tokens that the model takes" },
-  "compaction-count": { value: "N", description: "Compactions that the session has had" },
-  "transcript-bytes": { value: "N", description: "Size of the session's transcript" },
+  "context-tokens": { value: "N", range: SIZE, description: "Tokens in the session's context now" },
+  "context-window": { value: "N", range: SIZE, description: "Tokens that the model takes" },
+  "compaction-count": { value: "N", range: SIZE, description: "Compactions that the session has had" },
+  "transcript-bytes": { value: "N", range: SIZE, description: "Size of the session's transcript" },
   "workspace-access": {
     value: "MODE",
     choices: ["rw", "ro", "none"],
@@ -92,13 +118,15 @@ export const QMD_OPTIONS = {
     multiple: true,
     description: "Filter by one or more collections (repeat -c)",
   },
-  n: { short: "n", value: "NUM", description: "Most results (default: 5, or 20 for --json and --files)" },
-  "min-score": { value: "F", description: "Least score, 0 to 1" },
+  n: { short: "n", value: "NUM", range: COUNT, description: "Most results (default: 5, or 20 for --json and --files)" },
+  "min-score": { value: "F", range: SHARE, description: "Least score, 0 to 1" },
   all: { description: "Every match" },
   full: { description: "Whole documents instead of snippets" },
   format: {
     value: "KIND",
-    choices: ["cli", "json", "csv", "md", "xml", "files"],
+    choices: FORMATS,
+    anyCase: true,
+    refusal: (given) => `Unknown --format value: ${given}\nValid: ${FORMATS.join(", ")}`,
     description: "Output format: cli, json, csv, md, xml or files",
   },
   csv: { description: "Print CSV" },
@@ -109,17 +137,31 @@ export const QMD_OPTIONS = {
   "line-numbers": { description: "Number the lines" },
   "no-line-numbers": { description: "Do not number the lines" },
   "full-path": { description: "Print paths on disk instead of qmd:// names" },
-  "candidate-limit": { short: "C", value: "N", description: "Candidates that are reranked (default: 40)" },
+  "candidate-limit": {
+    short: "C",
+    value: "N",
+    range: COUNT,
+    description: "Candidates that are reranked (default: 40)",
+  },
   "no-rerank": { description: "Leave out reranking" },
   "no-gpu": { description: "Run models on the CPU" },
   intent: { value: "TEXT", description: "What the question is about, to tell like passages apart" },
-  "chunk-strategy": { value: "NAME", choices: ["auto", "regex"], description: "How documents are cut: regex or auto" },
+  "chunk-strategy": {
+    value: "NAME",
+    choices: ["auto", "regex"],
+    refusal: (given) => `--chunk-strategy must be "auto" or "regex" (got "${given}")`,
+    description: "How documents are cut: regex or auto",
+  },
   fusion: {
     value: "RULE",
     choices: ["relative", "weighted", "rrf"],
     description: "How lists are fused: relative, weighted or rrf",
   },
-  deadline: { value: "MS", description: "Answer within so many milliseconds, with what is found by then" },
+  deadline: {
+    value: "MS",
+    range: COUNT,
+    description: "Answer within so many milliseconds, with what is found by then",
+  },
   since: { value: "DATE", description: "Only notes from then on: a date, a time stamp, or 7d, 2w, 3m" },
   until: { value: "DATE", description: "Only notes up to then" },
   tag: { value: "TAG", multiple: true, description: "Only notes with this front matter tag (repeat for several)" },
@@ -127,23 +169,42 @@ export const QMD_OPTIONS = {
   mask: { value: "GLOB", description: "Files of the collection (default: **/*.md)" },
   glob: { value: "GLOB", description: "The same as --mask" },
   force: { short: "f", description: "Do it again from the start" },
-  "max-docs-per-batch": { value: "N", description: "Accepted; batches are as large as the provider takes" },
-  "max-batch-mb": { value: "N", description: "Accepted; memory stays bounded in any case" },
-  timeout: { value: "MIN", description: "Minutes after which embedding stops (default: 0, none)" },
+  "max-docs-per-batch": {
+    value: "N",
+    range: COUNT,
+    refusal: () => "maxDocsPerBatch must be a positive integer",
+    description: "Accepted; batches are as large as the provider takes",
+  },
+  "max-batch-mb": {
+    value: "N",
+    range: COUNT,
+    refusal: () => "maxBatchBytes must be a positive integer",
+    description: "Accepted; memory stays bounded in any case",
+  },
+  timeout: {
+    value: "MIN",
+    range: { min: 0, whole: false },
+    refusal: () => "--timeout must be a non-negative number of minutes (0 = no limit)",
+    description: "Minutes after which embedding stops (default: 0, none)",
+  },
   pull: { description: "Accepted, without effect" },
   context: { value: "TEXT", description: "Accepted, without effect" },
   refresh: { description: "Fetch models again" },
   progress: { description: "Show progress" },
   "dry-run": { description: "Only say what would be done" },
-  l: { short: "l", value: "N", description: "Most lines per document" },
-  from: { value: "N", description: "First line" },
-  "max-bytes": { value: "N", description: "Skip larger documents (default: 65536)" },
+  l: { short: "l", value: "N", range: COUNT, description: "Most lines per document" },
+  from: { value: "N", range: LINE, description: "First line" },
+  "max-bytes": { value: "N", range: COUNT, description: "Skip larger documents (default: 65536)" },
   global: { description: "Install for all projects" },
   yes: { description: "Do not ask" },
   skill: { description: "Show the skill, as skill show does" },
   http: { description: "Serve over HTTP on the loopback interface" },
   daemon: { description: "Serve over HTTP in the background" },
-  port: { value: "PORT", description: "Port of the HTTP server (default: 8181)" },
+  port: {
+    value: "PORT",
+    range: { min: 0, max: 65_535, whole: true },
+    description: "Port of the HTTP server (default: 8181)",
+  },
   host: { value: "HOST", description: "Address of the HTTP server (default: localhost)" },
 } as const satisfies Record<string, Option>;
 

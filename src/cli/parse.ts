@@ -1,6 +1,7 @@
 import { MemqError, usageError } from "../errors.ts";
-import { nearestName } from "../home/nearest.ts";
-import type { Option, OptionName } from "./options.ts";
+import { nearestName } from "../nearest.ts";
+import type { NumberRange, Option, OptionName } from "./options.ts";
+import { checkValue } from "./option-values.ts";
 import { MEMQ_OPTIONS, optionsOf, QMD_OPTIONS } from "./options.ts";
 import { doctorHint } from "./qmd/words.ts";
 import type { Command } from "./table.ts";
@@ -46,6 +47,7 @@ export function readArgv(argv: readonly string[], program: Program): Request {
   const words = written.length === 0 && options.has("skill") ? ["skill", "show"] : written;
   if (asksFor("version", tokens)) return { kind: "version" };
   if (asksFor("help", tokens)) return { kind: "help", words, asked: true };
+  if (words[0] === "help") return { kind: "help", words: words.slice(1), asked: true };
 
   const found = findCommand(words);
   const isGroup = words.length === 1 && commandsBelow(words).length > 0;
@@ -53,6 +55,8 @@ export function readArgv(argv: readonly string[], program: Program): Request {
   for (const token of tokens) if (token.option !== null) checkOption(token, found?.command ?? null, argv, program);
   if (found === null) return { kind: "help", words, asked: false };
 
+  const known = optionsOf(found.command.surface);
+  for (const [name, given] of options) for (const text of given) checkValue(name, known[name] ?? {}, text);
   const invocation = { program, command: found.command, words: words.slice(found.length), options };
   if (found.command.surface === "memq") checkWords(invocation);
   return { kind: "run", invocation };
@@ -73,35 +77,22 @@ export function values(invocation: Invocation, name: OptionName): string[] {
   return invocation.options.get(name) ?? [];
 }
 
-/** The number given with an option, checked; undefined when it was not given. Throws a usage error that names the range. */
-export function number(
-  invocation: Invocation,
-  name: OptionName,
-  range: { min: number; max?: number; whole: boolean },
-): number | undefined {
+/** The number given with an option; undefined when it was not given. `narrower` is what the command takes of the option's range. */
+export function number(invocation: Invocation, name: OptionName, narrower?: NumberRange): number | undefined {
   const text = value(invocation, name);
   if (text === undefined) return undefined;
-  const parsed = /^\s*[+-]?(\d+\.?\d*|\.\d+)\s*$/.test(text) ? Number(text) : Number.NaN;
-  const inside = parsed >= range.min && parsed <= (range.max ?? Number.MAX_SAFE_INTEGER);
-  if (inside && (!range.whole || Number.isInteger(parsed))) return parsed;
-  const kind = range.whole ? "a whole number" : "a number";
-  const span = range.max === undefined ? `of at least ${range.min}` : `from ${range.min} to ${range.max}`;
-  const word = name.length === 1 ? `-${name}` : `--${name}`;
-  const limits = range.min === -Number.MAX_SAFE_INTEGER ? "" : ` ${span}`;
-  throw usageError(`${word} takes ${kind}${limits}, not '${text}'`);
+  if (narrower !== undefined) checkValue(name, { range: narrower }, text);
+  return Number(text);
 }
 
-/** The value of an option that knows only certain ones. Throws a usage error that lists them. */
+/** The value of an option that knows only certain ones. */
 export function choice<T extends string>(
   invocation: Invocation,
   name: OptionName,
   allowed: readonly T[],
 ): T | undefined {
   const text = value(invocation, name);
-  if (text === undefined) return undefined;
-  const found = allowed.find((one) => one === text);
-  if (found === undefined) throw usageError(`--${name} takes ${allowed.join(", ")}, not '${text}'`);
-  return found;
+  return allowed.find((one) => one === text);
 }
 
 /** How the command is written: `memory search`. */
@@ -216,16 +207,22 @@ function isKnownOption(
   return !inline && name !== undefined && Object.hasOwn(table, name);
 }
 
-function checkWords({ command, words }: Invocation): void {
+/** The words that a command has no use for: one word goes to each of its arguments, any number to one with `...`. */
+export function surplusWords({ command, words }: Invocation): string[] {
   const pattern = command.arguments ?? "";
-  const many = pattern.endsWith("...]");
-  const most = pattern === "" ? 0 : 1;
-  const extra = words[most];
-  if (many || extra === undefined) return;
-  throw usageError(
-    `unexpected argument '${extra}'`,
-    `Usage: ${commandName(command)}${pattern === "" ? "" : ` ${pattern}`}`,
-  );
+  if (pattern.includes("...")) return [];
+  return words.slice(pattern === "" ? 0 : pattern.split(" ").length);
+}
+
+function checkWords(invocation: Invocation): void {
+  const [extra] = surplusWords(invocation);
+  if (extra === undefined) return;
+  throw usageError(`unexpected argument '${extra}'`, `Usage: ${usageOf(invocation.command)}`);
+}
+
+/** A command with its arguments: `memory get PATH`. */
+export function usageOf(command: Command): string {
+  return `${commandName(command)}${command.arguments === undefined ? "" : ` ${command.arguments}`}`;
 }
 
 function unknownCommand(words: readonly string[], program: Program): MemqError {

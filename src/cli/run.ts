@@ -3,8 +3,7 @@ import { versionLine } from "../version.ts";
 import { endOnSignals } from "./interrupted.ts";
 import { notice, writeOut } from "./output.ts";
 import type { Program } from "./parse.ts";
-import { readArgv } from "./parse.ts";
-import { checkChoices } from "./qmd/choices.ts";
+import { flag, readArgv, surplusWords, usageOf } from "./parse.ts";
 
 /** Parses, runs, and answers with the exit code; every failure becomes one sentence and a hint on stderr. */
 export async function runCommandLine(argv: readonly string[], program: Program): Promise<number> {
@@ -20,7 +19,11 @@ export async function runCommandLine(argv: readonly string[], program: Program):
       writeOut(helpText(request.words, program));
       return request.asked ? 0 : 1;
     }
-    checkChoices(request.invocation);
+    if (flag(request.invocation, "no-gpu")) process.env["QMD_FORCE_CPU"] = "1";
+    // qmd passes over such words without one of its own, and its clients count on exit code 0.
+    const surplus = surplusWords(request.invocation);
+    if (surplus.length > 0)
+      notice(`Left out: ${surplus.join(" ")}. Usage: ${program} ${usageOf(request.invocation.command)}`);
     endOnSignals();
     const [{ runCommand }, { cittyCommand }] = await Promise.all([import("citty"), import("./citty.ts")]);
     const { result } = await runCommand(cittyCommand(request.invocation), { rawArgs: [] });

@@ -91,7 +91,7 @@ export const ADMIN_COMMANDS: Command[] = [
     surface: "qmd",
     path: ["context", "add"],
     summary: "Describe a folder; searches show it with what they find there",
-    arguments: "[PATH] TEXT",
+    arguments: "[PATH] TEXT...",
     details: "PATH is / for everything, a folder, or qmd://collection/folder; the current folder unless given.",
     options: ["index"],
     load: async () => ({ run: (await import("./commands/qmd-context.ts")).add }),

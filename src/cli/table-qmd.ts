@@ -30,7 +30,7 @@ const READING_COMMANDS: Command[] = [
     path: ["query"],
     aliases: ["deep-search"],
     summary: "Search by keywords and by meaning, with all that the models here can do",
-    arguments: "QUERY",
+    arguments: "QUERY...",
     details:
       "QUERY is plain words, or lines that begin with lex:, vec: or hyde:, and one that begins with intent:. " +
       "What is not done by the deadline is left out, and that is said.",
@@ -50,7 +50,7 @@ const READING_COMMANDS: Command[] = [
     surface: "qmd",
     path: ["search"],
     summary: "Search by keywords",
-    arguments: "QUERY",
+    arguments: "QUERY...",
     details: 'Words are alternatives; "a phrase" must be there, -word must not.',
     options: [...SEARCH_OPTIONS],
     load: () => import("./commands/qmd-search.ts"),
@@ -60,7 +60,7 @@ const READING_COMMANDS: Command[] = [
     path: ["vsearch"],
     aliases: ["vector-search"],
     summary: "Search by meaning",
-    arguments: "QUERY",
+    arguments: "QUERY...",
     options: [...SEARCH_OPTIONS, "deadline", "no-gpu"],
     load: () => import("./commands/qmd-vsearch.ts"),
   },

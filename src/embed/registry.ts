@@ -1,5 +1,6 @@
 import { statSync } from "node:fs";
 import { homedir } from "node:os";
+import { nearestName } from "../nearest.ts";
 import type { EmbeddingSettings } from "../home/types.ts";
 import type { JobStore } from "./batch-jobs/types.ts";
 import { systemClock, type Clock } from "./clock.ts";
@@ -174,10 +175,15 @@ function adapterOf(id: string, settings: EmbeddingSettings): string {
 }
 
 function unknownProvider(id: string): EmbedError {
-  const known = ["local", ...PROVIDERS.keys(), "none"].join(", ");
-  return new EmbedError("fatal", `Unknown embedding provider "${id}".`, {
-    hint: `Known are ${known}, and entries of models.providers.`,
-  });
+  const known = ["local", ...PROVIDERS.keys(), "none"];
+  const near = nearestName(id, known);
+  return new EmbedError(
+    "fatal",
+    `Unknown embedding provider "${id}"${near === undefined ? "." : `: did you mean ${near}?`}`,
+    {
+      hint: `Known are ${known.join(", ")}, and entries of models.providers.`,
+    },
+  );
 }
 
 /** Whether `path` is a file on this disk and not an address or a model to be downloaded. */

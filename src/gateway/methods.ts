@@ -164,7 +164,7 @@ export const METHODS: Readonly<Record<string, Method>> = {
       const engine = await session.engine(agentId);
       const { appendForAgent } = await import("../memory/append.ts");
       const appended = await appendForAgent(engine.agent, request);
-      engine.outdated();
+      engine.appended();
       return appended;
     },
   ),

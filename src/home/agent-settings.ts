@@ -24,6 +24,7 @@ export type SettingsPlace = {
 export function memorySettings(keys: KeyReader, place: SettingsPlace, issues: string[]): MemorySettings {
   const disabledReason = reasonForDisabled(keys);
   const scope = scopeOf(keys);
+  noteIdleKeys(keys, issues);
   const timeZone = timeZoneOf(keys.optionalText("agents.defaults.userTimezone"), issues);
   const multiplier = keys.optionalNumber("query.hybrid.candidateMultiplier");
   return {
@@ -64,6 +65,16 @@ const SNIPPET_CHARS = 700;
 function reasonForDisabled(keys: KeyReader): string | undefined {
   if (keys.text("plugins.slots.memory") === "none") return 'Memory search is off: plugins.slots.memory is "none".';
   return keys.flag("enabled") ? undefined : "Memory search is off: memorySearch.enabled is false.";
+}
+
+/** What has to do with a qmd that is called, and means nothing where the home is served in process. */
+function noteIdleKeys(keys: KeyReader, issues: string[]): void {
+  if (keys.text("memory.backend") !== "qmd") return;
+  const idle = [
+    ...(keys.flag("memory.qmd.mcporter.enabled") ? ["memory.qmd.mcporter.enabled"] : []),
+    ...(keys.optionalText("memory.qmd.searchTool") === undefined ? [] : ["memory.qmd.searchTool"]),
+  ];
+  for (const key of idle) issues.push(`${key} has no effect: the agent's qmd home is served in process.`);
 }
 
 function scopeOf(keys: KeyReader): ScopePolicy | undefined {
@@ -120,6 +131,7 @@ function qmdSettings(keys: KeyReader, place: SettingsPlace): QmdBackendSettings 
   const retentionDays = keys.optionalNumber("memory.qmd.sessions.retentionDays");
   const exportDir = keys.optionalText("memory.qmd.sessions.exportDir");
   const update = (name: string): number => keys.number(`memory.qmd.update.${name}`);
+  const startup = keys.optionalText("memory.qmd.update.startup") as QmdBackendSettings["update"]["startup"];
   const interval = (name: string): number => durationMs(keys.value(`memory.qmd.update.${name}`)) ?? 0;
   return {
     searchMode: keys.text("memory.qmd.searchMode") as QmdBackendSettings["searchMode"],
@@ -138,7 +150,7 @@ function qmdSettings(keys: KeyReader, place: SettingsPlace): QmdBackendSettings 
       intervalMs: interval("interval"),
       debounceMs: update("debounceMs"),
       onBoot: keys.flag("memory.qmd.update.onBoot"),
-      startup: keys.text("memory.qmd.update.startup") as QmdBackendSettings["update"]["startup"],
+      ...(startup === undefined ? {} : { startup }),
       startupDelayMs: update("startupDelayMs"),
       waitForBootSync: keys.flag("memory.qmd.update.waitForBootSync"),
       embedIntervalMs: interval("embedInterval"),

@@ -1,8 +1,9 @@
 import type { Document } from "yaml";
 import { MemqError, messageOf } from "../errors.ts";
 import type { StoredCollection } from "../store/collections.ts";
-import { isObject, objectAt, textAt, valueAt, type JsonObject, type JsonValue } from "./json.ts";
+import { isObject, valueAt, type JsonObject, type JsonValue } from "./json.ts";
 import { wrongType } from "./key-values.ts";
+import { nearestName } from "../nearest.ts";
 import { textOfFile } from "./read-text.ts";
 
 /** One collection of `index.yml`. */
@@ -30,6 +31,8 @@ export type QmdConfig = {
   collections: QmdCollectionConfig[];
   /** SHA-256 (hex) of the whole content as qmd keeps it in `store_config.config_hash`. */
   hash: string;
+  /** Keys that look like known ones misspelt: a sentence each. Other unknown keys are another program's and stay unsaid. */
+  issues: string[];
 };
 
 export const DEFAULT_PATTERN = "**/*.md";
@@ -42,7 +45,7 @@ export async function readQmdConfig(path: string): Promise<QmdConfig | null> {
 
 /** What holds without an `index.yml`. */
 export function emptyQmdConfig(): QmdConfig {
-  return { models: {}, collections: [], hash: hashOf({ collections: {} }) };
+  return { models: {}, collections: [], hash: hashOf({ collections: {} }), issues: [] };
 }
 
 /** The text of `index.yml`, or null when there is none. */
@@ -132,19 +135,27 @@ function yamlError(
   });
 }
 
-function qmdConfig(data: JsonObject, path: string): QmdConfig {
-  const globalContext = filled(data["global_context"]);
-  const editorUri = ["editor_uri", "editor_uri_template", "editorUri", "editor-uri"]
-    .map((name) => textAt(data, [name]))
-    .find((uri) => uri !== undefined);
-  const collections = data["collections"] ?? {};
-  if (!isObject(collections)) throw wrongType(`collections in ${path}`, "a map of names", collections);
+const EDITOR_KEYS = ["editor_uri", "editor_uri_template", "editorUri", "editor-uri"];
+const MODEL_KEYS = ["embed", "rerank", "generate"] as const;
+const COLLECTION_KEYS = ["path", "pattern", "ignore", "context", "update", "includeByDefault"];
+
+function qmdConfig(data: JsonObject, file: string): QmdConfig {
+  const [globalContext, editorUri] = [textOf(data, ["global_context"], file), editorUriOf(data, file)];
+  const collections = mapOf(data, ["collections"], "a map of names", file);
+  const read = Object.entries(collections).map(([name, value]) => collectionOf(name, value, file));
   return {
     ...(globalContext === undefined ? {} : { globalContext }),
     ...(editorUri === undefined ? {} : { editorUri }),
-    models: modelsOf(data),
-    collections: Object.entries(collections).map(([name, value]) => collectionOf(name, value, path)),
+    models: modelsOf(data, file),
+    collections: read,
     hash: hashOf(data),
+    issues: [
+      ...misspelt(data, "", ["global_context", ...EDITOR_KEYS, "models", "collections"], file),
+      ...misspelt(data["models"] ?? {}, "models.", MODEL_KEYS, file),
+      ...Object.entries(collections).flatMap(([name, value]) =>
+        misspelt(value, `collections.${name}.`, COLLECTION_KEYS, file),
+      ),
+    ],
   };
 }
 
@@ -152,46 +163,74 @@ function hashOf(data: JsonObject): string {
   return new Bun.CryptoHasher("sha256").update(JSON.stringify(data)).digest("hex");
 }
 
-function modelsOf(data: JsonObject): QmdModels {
+/** A sentence for each key of a map that is not known but near one that is. */
+function misspelt(map: JsonValue, prefix: string, known: readonly string[], file: string): string[] {
+  return Object.keys(isObject(map) ? map : {}).flatMap((key) => {
+    if (known.includes(key)) return [];
+    const near = nearestName(key, known);
+    return near === undefined ? [] : [`${prefix}${key} in ${file} is not known: did you mean ${near}?`];
+  });
+}
+
+function modelsOf(data: JsonObject, file: string): QmdModels {
+  mapOf(data, ["models"], "a map of embed, rerank and generate", file);
   const models: QmdModels = {};
-  for (const slot of ["embed", "rerank", "generate"] as const) {
-    const uri = filled(valueAt(data, ["models", slot]));
+  for (const slot of MODEL_KEYS) {
+    const uri = textOf(data, ["models", slot], file);
     if (uri !== undefined) models[slot] = uri;
   }
   return models;
 }
 
+function editorUriOf(data: JsonObject, file: string): string | undefined {
+  return EDITOR_KEYS.map((key) => textOf(data, [key], file)?.trim()).find((uri) => uri !== undefined);
+}
+
 function collectionOf(name: string, value: JsonValue, file: string): QmdCollectionConfig {
   const label = `collections.${name}`;
-  if (!isObject(value)) throw wrongType(`${label} in ${file}`, "a map with a path", value);
-  const path = textAt(value, ["path"]);
-  if (path === undefined) throw wrongType(`${label}.path in ${file}`, "a text", value["path"] ?? null);
-  const update = filled(value["update"]);
+  if (!isObject(value)) throw wrongType(label, "a map with a path", value, file);
+  const text = (key: string): string | undefined => textOf(value, [key], file, `${label}.`);
+  const path = text("path")?.trim();
+  if (path === undefined) throw wrongType(`${label}.path`, "a text", value["path"] ?? null, file);
+  const update = text("update");
+  const includeByDefault = value["includeByDefault"] ?? true;
+  // YAML reads a bare `no` as a text: taken for "yes", it would show what is to stay out.
+  if (typeof includeByDefault !== "boolean")
+    throw wrongType(`${label}.includeByDefault`, "true or false", includeByDefault, file);
+  const context = mapOf(value, ["context"], "a map of folders to texts", file, `${label}.`);
   return {
     name,
     path,
-    pattern: textAt(value, ["pattern"]) ?? DEFAULT_PATTERN,
-    ignore: ignoreOf(value["ignore"], `${label}.ignore in ${file}`),
+    // A list taken for nothing would index every Markdown file.
+    pattern: text("pattern")?.trim() ?? DEFAULT_PATTERN,
+    ignore: ignoreOf(value["ignore"], `${label}.ignore`, file),
     context: Object.fromEntries(
-      Object.entries(objectAt(value, ["context"]) ?? {}).filter(
-        (entry): entry is [string, string] => typeof entry[1] === "string",
-      ),
+      Object.keys(context).map((folder) => [folder, textOf(context, [folder], file, `${label}.context.`) ?? ""]),
     ),
     ...(update === undefined ? {} : { update }),
-    includeByDefault: value["includeByDefault"] !== false,
+    includeByDefault,
   };
 }
 
 /** A text that is not blank, as it stands: approvals and hashes are over the exact text. */
-function filled(value: JsonValue | undefined): string | undefined {
-  return typeof value === "string" && value.trim() !== "" ? value : undefined;
+function textOf(root: JsonObject, path: string[], file: string, prefix = ""): string | undefined {
+  const value = valueAt(root, path) ?? undefined;
+  if (value !== undefined && typeof value !== "string")
+    throw wrongType(`${prefix}${path.join(".")}`, "a text", value, file);
+  return value === undefined || value.trim() === "" ? undefined : value;
 }
 
-function ignoreOf(value: JsonValue | undefined, path: string): string[] {
+function mapOf(root: JsonObject, path: string[], expected: string, file: string, prefix = ""): JsonObject {
+  const value = valueAt(root, path) ?? {};
+  if (!isObject(value)) throw wrongType(`${prefix}${path.join(".")}`, expected, value, file);
+  return value;
+}
+
+function ignoreOf(value: JsonValue | undefined, path: string, file: string): string[] {
   if (value === undefined || value === null) return [];
   if (typeof value === "string") return [value];
   if (Array.isArray(value) && value.every((entry) => typeof entry === "string")) return value;
-  throw wrongType(path, "a list of patterns", value);
+  throw wrongType(path, "a list of patterns", value, file);
 }
 
 /** The patterns of a comma list; commas inside braces belong to their pattern. */

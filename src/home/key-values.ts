@@ -1,6 +1,6 @@
 import { MemqError } from "../errors.ts";
 import { isObject, type JsonValue } from "./json.ts";
-import type { KeySpec, KeyType } from "./keys.ts";
+import type { KeySpec, KeyType } from "./key-spec.ts";
 
 /** The longest time that a timer can be set to; told a longer one, it fires at once and so again and again. */
 const MAX_TIMER_MS = 2_147_483_647;
@@ -25,10 +25,11 @@ const EXPECTED: Record<KeyType, string> = {
   sendPolicy: "an object {default, rules: [{action, match}]}",
 };
 
-/** The error for a value of the wrong kind at `path` of the configuration. */
-export function wrongType(path: string, expected: string, value: JsonValue): MemqError {
-  return new MemqError("CONFIG_TYPE", `${path} must be ${expected}, not ${described(value)}.`, {
-    hint: `Correct ${path} in the configuration file.`,
+/** The error for a value of the wrong kind at `path` of the configuration, or of the `file` that is named. */
+export function wrongType(path: string, expected: string, value: JsonValue, file?: string): MemqError {
+  const place = file === undefined ? path : `${path} in ${file}`;
+  return new MemqError("CONFIG_TYPE", `${place} must be ${expected}, not ${described(value)}.`, {
+    hint: file === undefined ? `Correct ${path} in the configuration file.` : `Correct ${place}.`,
   });
 }
 

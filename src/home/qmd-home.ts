@@ -107,7 +107,7 @@ export function qmdHomeAt(
       embedding: qmdEmbedding(models.embed, places.modelsDir, cwd, env),
       search: qmdSearchProfile(),
       cutting: QMD_CUTTING,
-      issues: [],
+      issues: config.issues,
     },
   };
 }

@@ -1,8 +1,9 @@
 import { agentEntries } from "./agents.ts";
 import { isObject, valueAt, type JsonObject, type JsonValue } from "./json.ts";
 import { checkedValue, wrongType } from "./key-values.ts";
-import { KEYS, type KeySpec } from "./keys.ts";
-import { nearestName } from "./nearest.ts";
+import type { KeySpec } from "./key-spec.ts";
+import { KEYS } from "./keys.ts";
+import { nearestName } from "../nearest.ts";
 
 /** One key with what it came to and where that stood: a path of the configuration, or `default`. */
 export type ResolvedKey = { key: KeySpec; value: JsonValue | undefined; origin: string };

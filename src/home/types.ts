@@ -151,7 +151,8 @@ export type QmdBackendSettings = {
     intervalMs: number;
     debounceMs: number;
     onBoot: boolean;
-    startup: "off" | "idle" | "immediate";
+    /** When the updates begin: with the first search, after `startupDelayMs`, or with the process, as when absent. */
+    startup?: "off" | "idle" | "immediate";
     startupDelayMs: number;
     waitForBootSync: boolean;
     embedIntervalMs: number;

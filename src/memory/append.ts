@@ -5,7 +5,8 @@ import { asMemqError, MemqError } from "../errors.ts";
 import type { AgentHome } from "../home/agent-home.ts";
 import { decodeNote } from "../notes/decode.ts";
 import { withWriterLock } from "../store/lock.ts";
-import { dateInZone, isRealDate } from "./dates.ts";
+import { dateInZone } from "../notes/dates.ts";
+import { isRealDate } from "./dates.ts";
 
 export type AppendResult = { path: string; startLine: number; endLine: number };
 
@@ -36,6 +37,12 @@ export async function appendToMemory(options: {
   now: number;
 }): Promise<AppendResult> {
   const { workspace, target } = options;
+  if (target === "long-term" && options.date !== undefined) {
+    throw new MemqError("BAD_DATE", "A date names a daily note; MEMORY.md has none.", {
+      hint: "Leave the date out, or write to the daily note.",
+      exitCode: 2,
+    });
+  }
   const date = options.date ?? dateInZone(options.now, options.timeZone);
   if (!isRealDate(date)) {
     throw new MemqError("BAD_DATE", `'${date}' is not a date.`, { hint: "Use YYYY-MM-DD.", exitCode: 2 });

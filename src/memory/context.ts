@@ -1,10 +1,8 @@
-import { lstat, readFile, realpath } from "node:fs/promises";
-import { join } from "node:path";
-import { messageOf } from "../errors.ts";
 import type { AgentHome } from "../home/agent-home.ts";
-import { decodeNote } from "../notes/decode.ts";
 import { cutAtGrapheme } from "../search/snippet.ts";
-import { dateInZone, dayBefore } from "./dates.ts";
+import { dateInZone } from "../notes/dates.ts";
+import { dayBefore } from "./dates.ts";
+import { readOwnNote } from "./own-note.ts";
 import { isMainPrivate, sessionFacts } from "./sessions.ts";
 
 export type ContextFile = { path: string; text: string; truncated: boolean };
@@ -53,17 +51,8 @@ export async function sessionContext(options: {
 
 /** The file, null when there is none, or a sentence that says why it was not read. */
 async function readContextFile(workspace: string, path: string): Promise<ContextFile | string | null> {
-  const full = join(workspace, path);
-  try {
-    // A link, of the file or of its folder, could lead anywhere: only regular files are the agent's own memory.
-    if (!(await lstat(full)).isFile() || (await realpath(full)) !== join(await realpath(workspace), path)) {
-      return `${path} was not read: it is not a regular file inside the workspace.`;
-    }
-    const text = decodeNote(await readFile(full)).text;
-    if (text === null) return `${path} was not read: it is not a text file.`;
-    return { path, text: cutAtGrapheme(text, MAX_CONTEXT_CHARS), truncated: text.length > MAX_CONTEXT_CHARS };
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    return code === "ENOENT" || code === "ENOTDIR" ? null : `${path} was not read: ${messageOf(error)}.`;
-  }
+  const note = await readOwnNote(workspace, path);
+  if (note === null || typeof note === "string") return note;
+  const { text } = note;
+  return { path, text: cutAtGrapheme(text, MAX_CONTEXT_CHARS), truncated: text.length > MAX_CONTEXT_CHARS };
 }

@@ -1,30 +1,37 @@
-import { mkdir, open, readFile, readdir, rename, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, open, readFile, readdir, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { isTranscriptName, renderTranscript, sessionIdOf } from "../notes/transcript.ts";
+
+/** What an export did, and how large each transcript (by its absolute path) was that it took. */
+export type ExportReport = { written: number; removed: number; sizes: Map<string, number> };
 
 /**
  * Writes each transcript of an agent as Markdown (`# Session <id>`, then its turns) into the folder of a qmd collection, leaves
  * what is unchanged, and removes notes of its own whose transcript is gone or older than `retentionDays`; other notes in that folder
- * are somebody's. Returns how many it wrote and removed.
+ * are somebody's. A note is as old as its transcript, so that a time asked for in a search means that of the session.
  */
 export async function exportSessions(options: {
   sessionsDir: string;
   exportDir: string;
   retentionDays?: number;
   now: number;
-}): Promise<{ written: number; removed: number }> {
+  signal?: AbortSignal;
+}): Promise<ExportReport> {
   await mkdir(options.exportDir, { recursive: true, mode: 0o700 });
   const names = await readdir(options.sessionsDir).catch(unlessMissing<string[]>([]));
   const oldest = options.retentionDays === undefined ? -Infinity : options.now - options.retentionDays * 86_400_000;
   const kept = new Set<string>();
+  const sizes = new Map<string, number>();
   let written = 0;
   for (const name of names.filter(isTranscriptName).sort()) {
+    options.signal?.throwIfAborted();
     const source = join(options.sessionsDir, name);
-    const mtimeMs = await stat(source).then((stats) => stats.mtimeMs, unlessMissing(null));
-    if (mtimeMs === null || mtimeMs < oldest) continue;
+    const stats = await stat(source).catch(unlessMissing(null));
+    if (stats === null || stats.mtimeMs < oldest) continue;
     const target = `${exportName(name)}.md`;
     kept.add(target);
-    if (await writeIfNewer(source, mtimeMs, join(options.exportDir, target), sessionIdOf(name))) written += 1;
+    sizes.set(source, stats.size);
+    if (await writeIfNewer(source, stats.mtime, join(options.exportDir, target), sessionIdOf(name))) written += 1;
   }
   let removed = 0;
   for (const name of await readdir(options.exportDir)) {
@@ -33,7 +40,7 @@ export async function exportSessions(options: {
     await rm(path, { force: true });
     removed += 1;
   }
-  return { written, removed };
+  return { written, removed, sizes };
 }
 
 /** Answers with `instead` for what does not exist; any other failure stays one: an unreadable folder is not an empty one. */
@@ -65,20 +72,20 @@ function exportName(name: string): string {
     .replaceAll(":", "-");
 }
 
-async function writeIfNewer(
-  source: string,
-  sourceMtimeMs: number,
-  target: string,
-  sessionId: string,
-): Promise<boolean> {
+async function writeIfNewer(source: string, changedAt: Date, target: string, sessionId: string): Promise<boolean> {
   const existing = await stat(target).catch(() => null);
-  if (existing !== null && existing.mtimeMs >= sourceMtimeMs) return false;
+  // Times of files are set to the millisecond.
+  if (existing !== null && existing.mtime.getTime() >= changedAt.getTime()) return false;
   const body = renderTranscript(await readFile(source, "utf8")).text;
   const text = `${HEADING}${sessionId}\n\n${body === "" ? "(empty)" : body}\n`;
-  if (existing !== null && (await readFile(target, "utf8")) === text) return false;
+  if (existing !== null && (await readFile(target, "utf8")) === text) {
+    await utimes(target, changedAt, changedAt);
+    return false;
+  }
   // Written aside and moved: an update that runs meanwhile never reads half a session.
   const aside = `${target}.tmp-${process.pid}`;
   await writeFile(aside, text, { mode: 0o600 });
+  await utimes(aside, changedAt, changedAt);
   await rename(aside, target);
   return true;
 }

@@ -1,5 +1,5 @@
 import type { MemorySettings } from "../home/types.ts";
-import { dateInZone } from "./dates.ts";
+import { dateInZone } from "../notes/dates.ts";
 
 export type FlushSettings = MemorySettings["flush"];
 

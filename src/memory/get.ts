@@ -5,7 +5,7 @@ import type { Collection, Home } from "../home/types.ts";
 import { decodeNote } from "../notes/decode.ts";
 import { cutAtGrapheme } from "../search/snippet.ts";
 
-/** What is asked of a note: all of it, or `lines` lines from line `from` on (1-based). */
+/** What is asked of a note: all of it, or `lines` lines from line `from` on (1-based). `path` may be a citation, with lines of its own. */
 export type GetRequest = { path: string; from?: number | undefined; lines?: number | undefined };
 
 export type GetAnswer = {
@@ -30,7 +30,7 @@ export type GetAnswer = {
  * file is an empty text; a refusal is an answer too, since the agent goes on either way.
  */
 export function readNote(home: Home, request: GetRequest, maxChars: number): GetAnswer {
-  const asked = request.path.trim();
+  const { path: asked, ...window } = uncited(request);
   const place = asked === "" || asked.includes("\0") ? null : locate(home, asked);
   if (place === null)
     return refusal(asked, "MEMORY_PATH_NOT_ALLOWED", `${quoted(asked)} is not a note of this memory.`);
@@ -42,10 +42,19 @@ export function readNote(home: Home, request: GetRequest, maxChars: number): Get
     }
     const { text } = decodeNote(bytes);
     if (text === null) return refusal(place.path, "MEMORY_READ_FAILED", `${quoted(asked)} is not a text file.`);
-    return { path: place.path, ...windowOf(text, request, maxChars) };
+    const { text: read, ...lines } = windowOf(text, window, maxChars);
+    return { text: read, path: place.path, ...lines };
   } catch (error) {
     return refusal(place.path, "MEMORY_READ_FAILED", `${quoted(asked)} can't be read: ${messageOf(error)}.`);
   }
+}
+
+/** The path and lines of what a search cites (`note.md#L3-L5`) or prints (`note.md:3-5`); lines that are asked for by themselves win. */
+function uncited({ path, from, lines }: GetRequest): GetRequest {
+  const [, note, start, end] = /^(.+\.md)(?:#L|:)(\d+)(?:-L?(\d+))?$/i.exec(path.trim()) ?? [];
+  if (note === undefined || Number(start) < 1) return { path: path.trim(), from, lines };
+  const count = Math.max(1, Number(end ?? start) - Number(start) + 1);
+  return { path: note, from: from ?? Number(start), lines: lines ?? (from === undefined ? count : undefined) };
 }
 
 type Place = {
@@ -139,7 +148,7 @@ function readSameFile(path: string, before: { dev: number; ino: number }): Uint8
 }
 
 /** The lines asked for, as far as `maxChars` UTF-16 units go; whole lines unless the first alone is longer. */
-function windowOf(text: string, request: GetRequest, maxChars: number): Omit<GetAnswer, "path"> {
+function windowOf(text: string, request: Omit<GetRequest, "path">, maxChars: number): Omit<GetAnswer, "path"> {
   const whole = request.from === undefined && request.lines === undefined;
   if (whole && text.length <= maxChars) return { text };
   const all = text.split(/\r?\n/);

@@ -1,11 +1,13 @@
 import { MemqError } from "../errors.ts";
 import type { AgentHome } from "../home/agent-home.ts";
+import type { Cutting } from "../notes/types.ts";
 import { passageText } from "../notes/passage-text.ts";
 import { search } from "../search/search.ts";
 import { changeStamp } from "../store/meta.ts";
 import { contentText, documentsById } from "../store/documents.ts";
 import { passagesWithTriggers } from "../store/passages.ts";
 import type { Index } from "../store/types.ts";
+import type { ServedAgent } from "./backend.ts";
 import {
   type RecalledEntry,
   type TrustedEntry,
@@ -36,29 +38,47 @@ const SEARCH_MS = 1_000;
  * The trusted entries whose triggers a message calls up, and the lines that put them into an agent's context. Only keywords are
  * used, no model and no network; long-term memory never leaves the main private session.
  */
-export async function recallForMessage(agent: AgentHome, index: Index, request: RecallRequest): Promise<RecallAnswer> {
+export async function recallForMessage(
+  agent: ServedAgent,
+  index: Index,
+  request: RecallRequest,
+): Promise<RecallAnswer> {
   const { memory } = agent;
   if (!memory.enabled) throw new MemqError("MEMORY_DISABLED", memory.disabledReason ?? "Memory search is off.");
   const facts = sessionFacts(request.sessionKey, request.chatType);
   if (!isMainPrivate(facts, memory.agentId)) return { entries: [], context: "" };
-  const called = calledEntries(trustedEntries(agent, index), request.message, request.projectKeys ?? []);
+  const trusted =
+    agent.qmd === undefined ? trustedEntries(agent, index) : await trustedFiles(agent, agent.qmd.own.cutting);
+  const called = calledEntries(trusted.entries, request.message, request.projectKeys ?? []);
   if (called.length === 0) return { entries: [], context: "" };
-  const relevance = await relevanceOf(agent, index, request.message);
+  const relevance = await trusted.relevanceOf(request.message);
   const entries = recalledEntries(called, relevance, request.maxEntries ?? DEFAULT_ENTRIES);
   return { entries, context: recallContext(entries) };
+}
+
+/** What may be recalled, and how to tell what a message has to do with it, by `path:startLine`. */
+type Trusted = { entries: TrustedEntry[]; relevanceOf: (message: string) => Promise<Map<string, number>> };
+
+/** A qmd home cuts its documents as qmd does, and knows no `USER.md`: the root files themselves say what can be recalled. */
+async function trustedFiles({ home }: AgentHome, cutting: Cutting): Promise<Trusted> {
+  const { readRootEntries, relevanceOfEntries } = await import("./root-entries.ts");
+  const perEntry = cutting.kind === "lines" ? { ...cutting, kind: "entries" as const } : cutting;
+  const found = await readRootEntries(home.workspace ?? "", TRUSTED_FILES, perEntry);
+  return { entries: found.entries, relevanceOf: async (message) => relevanceOfEntries(found, message) };
 }
 
 /** Entries by the index they were read from: a message comes with every turn, the entries change now and then. */
 const known = new WeakMap<Index, { stamp: string; entries: TrustedEntry[] }>();
 
 /** The entries with triggers of the workspace's root files. */
-function trustedEntries(agent: AgentHome, index: Index): TrustedEntry[] {
+function trustedEntries(agent: AgentHome, index: Index): Trusted {
+  const relevance = (message: string): Promise<Map<string, number>> => relevanceOf(agent, index, message);
   const stamp = changeStamp(index);
   const last = known.get(index);
-  if (last?.stamp === stamp) return last.entries;
+  if (last?.stamp === stamp) return { entries: last.entries, relevanceOf: relevance };
   const entries = readEntries(agent, index);
   known.set(index, { stamp, entries });
-  return entries;
+  return { entries, relevanceOf: relevance };
 }
 
 function readEntries({ home }: AgentHome, index: Index): TrustedEntry[] {

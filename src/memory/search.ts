@@ -6,14 +6,14 @@ import type { Collection, SearchProfile } from "../home/types.ts";
 import { sessionIdOf } from "../notes/transcript.ts";
 import { parseTime } from "../search/filters.ts";
 import { failureMakesUnavailable } from "../search/query-vector.ts";
-import { search } from "../search/search.ts";
+import { search, type SearchEngine } from "../search/search.ts";
 import { cutAtGrapheme } from "../search/snippet.ts";
 import type { Hit, HitExplanation, SearchAnswer, SearchRequest } from "../search/types.ts";
 import type { Index } from "../store/types.ts";
 import type { ServedAgent } from "./backend.ts";
 import { citationOf, citationsShown, withSource } from "./citations.ts";
 import { judgeScope } from "./scope.ts";
-import { sessionFacts } from "./sessions.ts";
+import { exportedSessionId, sessionFacts } from "./sessions.ts";
 import type { UnavailableAnswer } from "./unavailable.ts";
 import { memoryDisabled, providerUnavailable, sessionsUnavailable } from "./unavailable.ts";
 import { mayAskAgent, readSessions, visibleSessionIds } from "./visibility.ts";
@@ -24,6 +24,8 @@ export type MemorySearchRequest = {
   minScore?: number | undefined;
   corpus?: "memory" | "sessions" | "all" | undefined;
   sessionKey?: string | undefined;
+  /** The owner asks, at a command line. Without a session key this sees every transcript, which visibility keeps from sessions. */
+  byOwner?: boolean | undefined;
   chatType?: string | undefined;
   deadlineMs?: number | undefined;
   since?: string | undefined;
@@ -59,7 +61,14 @@ export type FoundAnswer = {
   degraded?: string[];
   /** Why, in words. */
   warning?: string;
-  debug?: { backend: "builtin" | "qmd"; effectiveMode: string; searchMs: number; hits: number };
+  debug?: {
+    backend: "builtin" | "qmd";
+    /** `memory.qmd.searchMode`, with the qmd backend. */
+    configuredMode?: string;
+    effectiveMode: string;
+    searchMs: number;
+    hits: number;
+  };
 };
 
 export type DeniedAnswer = { results: []; denied: true; reason: string };
@@ -88,7 +97,7 @@ export function answerWithoutIndex(agent: ServedAgent, request: MemorySearchRequ
     return { results: [], denied: true, reason };
   }
   if (request.corpus === "sessions" && !agent.home.collections.some(({ source }) => source === "sessions")) {
-    return sessionsUnavailable();
+    return sessionsUnavailable(agent.backend);
   }
   return null;
 }
@@ -109,7 +118,7 @@ export async function searchMemory(
 
   const startedAt = performance.now();
   const provider = opened.provider ?? null;
-  const found = await search({ home, index, provider }, searchRequest(context, request));
+  const found = await answerOf(agent, { home, index, provider }, searchRequest(context, request));
   const failure = found.providerFailure;
   if (failure !== undefined && provider !== null && failureMakesUnavailable(home.embedding, provider)) {
     return { answer: providerUnavailable(failure.message), stale: found.stale };
@@ -117,12 +126,20 @@ export async function searchMemory(
   return { answer: foundAnswer(context, request, found, performance.now() - startedAt), stale: found.stale };
 }
 
+/** One search, or with the qmd backend's `searchMode: "query"` one in qmd's stages. */
+async function answerOf({ qmd, memory }: ServedAgent, engine: SearchEngine, request: SearchRequest) {
+  if (qmd === undefined || memory.qmd.searchMode !== "query") return search(engine, request);
+  const { searchInStages } = await import("./query-stages.ts");
+  return searchInStages(engine, request, { ...qmd, reranks: memory.qmd.rerank });
+}
+
 function searchRequest({ agent, deadline }: SearchContext, request: MemorySearchRequest): SearchRequest {
   const now = clockOf(request.asOf);
   const limit = limitOf(agent, request.maxResults);
   const { since, until, tags, minScore } = request;
+  const { timeZone } = agent.memory;
   const collections = corpusOf(agent.home.collections, request.corpus);
-  const visible = transcriptFilter(agent, collections, request.sessionKey);
+  const visible = transcriptFilter(agent, collections, request);
   return {
     query: request.query,
     profile: profileFor(agent, limit),
@@ -131,8 +148,9 @@ function searchRequest({ agent, deadline }: SearchContext, request: MemorySearch
     asOf: now,
     deadline,
     ...(minScore === undefined ? {} : { minScore }),
-    ...(since === undefined ? {} : { since: parseTime(since, "since", now) }),
-    ...(until === undefined ? {} : { until: parseTime(until, "until", now) }),
+    ...(since === undefined ? {} : { since: parseTime(since, "since", now, timeZone) }),
+    ...(until === undefined ? {} : { until: parseTime(until, "until", now, timeZone) }),
+    ...(timeZone === undefined ? {} : { timeZone }),
     ...(tags === undefined ? {} : { tags }),
     ...(request.explain ? { explain: true } : {}),
     ...(visible === null ? {} : { visible }),
@@ -149,14 +167,20 @@ function limitOf({ backend, memory }: ServedAgent, asked: number | undefined): n
 function transcriptFilter(
   { home, memory }: AgentHome,
   collections: Collection[],
-  sessionKey: string | undefined,
+  { sessionKey, byOwner }: MemorySearchRequest,
 ): SearchRequest["visible"] | null {
   const transcripts = new Set(collections.filter(({ source }) => source === "sessions").map(({ name }) => name));
   if (transcripts.size === 0 || memory.visibility === "agent" || memory.visibility === "all") return null;
+  if (byOwner && sessionKey === undefined) return null;
   const sessions = readSessions(home.stateDir ?? "", memory.agentId);
   const ids = visibleSessionIds(memory.visibility, sessionKey, sessions);
-  return ({ collection, path }) =>
-    !transcripts.has(collection) || ids === null || ids.has(sessionIdOf(basename(path, ".md")));
+  return ({ collection, path }) => !transcripts.has(collection) || ids === null || ids.has(sessionOf(path));
+}
+
+/** The session of a transcript, or of the note that it was exported to. */
+function sessionOf(path: string): string {
+  const name = basename(path);
+  return name.endsWith(".md") ? exportedSessionId(basename(name, ".md")) : sessionIdOf(name);
 }
 
 function profileFor({ home, memory }: AgentHome, limit: number): SearchProfile {
@@ -216,6 +240,7 @@ function foundAnswer(
       ? {
           debug: {
             backend: agent.backend,
+            ...(agent.qmd === undefined ? {} : { configuredMode: memory.qmd.searchMode }),
             effectiveMode: answer.mode,
             searchMs: Math.round(searchMs * 1000) / 1000,
             hits: answer.hits.length,

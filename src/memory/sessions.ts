@@ -44,3 +44,8 @@ function givenChatType(chatType: string | undefined): SessionFacts["chatType"] |
 export function isMainPrivate(facts: SessionFacts, agentId: string): boolean {
   return facts.main && facts.chatType === "direct" && (facts.agentId === null || facts.agentId === agentId);
 }
+
+/** The session that an exported note (base name without `.md`) holds, be it an archive of it. */
+export function exportedSessionId(name: string): string {
+  return name.replace(/-(?:reset|deleted)-\d{4}-\d\d-\d\dT[0-9TZ._-]*$/, "");
+}

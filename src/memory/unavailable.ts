@@ -37,11 +37,13 @@ export function memoryDisabled(settings: MemorySettings): UnavailableAnswer {
 }
 
 /** `corpus: "sessions"` without transcripts in the index. */
-export function sessionsUnavailable(): UnavailableAnswer {
+export function sessionsUnavailable(backend: "builtin" | "qmd"): UnavailableAnswer {
   return unavailable(
     "session transcripts are not indexed",
     "Session transcript search is unavailable for this agent.",
-    'Set agents.defaults.memorySearch.experimental.sessionMemory to true and add "sessions" to its sources.',
+    backend === "qmd"
+      ? "Set memory.qmd.sessions.enabled to true."
+      : 'Set agents.defaults.memorySearch.experimental.sessionMemory to true and add "sessions" to its sources.',
   );
 }
 

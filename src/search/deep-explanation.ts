@@ -3,26 +3,38 @@ import type { QueryList } from "./lists.ts";
 import { retrievalShare } from "./rerank.ts";
 import type { Hit } from "./types.ts";
 
-/** How a document of `query` came to its score, in qmd's words. */
+/** The rule by which the lists of a query were fused. */
+export type FusionName = "relative" | "weighted" | "rrf";
+
+/** Where a document stood before reranking. */
+type Standing = {
+  /** Its place, from 1. */
+  rank: number;
+  /** 1 / rank. */
+  positionScore: number;
+  /** Share of the place in the final score. */
+  weight: number;
+};
+
+/**
+ * How a document of `query` came to its score, in qmd's words. What is true of reciprocal rank fusion alone stands under `rrf`, and
+ * only where that was the rule; under any other, `fusion` names it and tells the fused score.
+ */
 export type DeepExplanation = {
   ftsScores: number[];
   vectorScores: number[];
-  rrf: {
-    /** Place before reranking, from 1. */
-    rank: number;
-    /** 1 / rank. */
-    positionScore: number;
-    /** Share of the place in the final score. */
-    weight: number;
+  rrf?: Standing & {
     baseScore: number;
     topRankBonus: number;
     totalScore: number;
-    contributions: Contribution[];
+    contributions: (Contribution & { rrfContribution: number })[];
   };
+  fusion?: { rule: FusionName } & Standing & { totalScore: number; contributions: Contribution[] };
   rerankScore: number;
   blendedScore: number;
 };
 
+/** Which list found the document at which place. */
 type Contribution = {
   listIndex: number;
   source: "fts" | "vec";
@@ -31,21 +43,17 @@ type Contribution = {
   rank: number;
   weight: number;
   backendScore: number;
-  rrfContribution: number;
 };
 
 /** The constant of reciprocal rank fusion. */
 const K = 60;
 
-/**
- * Explains each hit. Contributions are those of reciprocal rank fusion, whatever rule was used: they tell which list found a document
- * at which place. `totalScore` is what the hits were ordered by: the sum of contributions and bonus, or the fused score.
- */
+/** Explains each hit: `before` and `after` reranking. */
 export function explainHits(
   before: readonly Hit[],
   after: readonly Hit[],
   lists: readonly QueryList[],
-  rrf: boolean,
+  rule: FusionName,
 ): Map<number, DeepExplanation> {
   const places = lists.map(placesOf);
   const final = new Map(after.map((hit) => [hit.documentId, hit]));
@@ -53,29 +61,30 @@ export function explainHits(
     before.map((hit, at): [number, DeepExplanation] => {
       const rank = at + 1;
       const contributions = lists.flatMap((list, listIndex) => contributionOf(list, listIndex, places[listIndex], hit));
-      const summed = contributions.reduce((sum, { rrfContribution }) => sum + rrfContribution, 0);
-      const bestRank = Math.min(...contributions.map((one) => one.rank));
-      const bonus = bestRank === 1 ? 0.05 : bestRank <= 3 ? 0.02 : 0;
       const scores = (source: "fts" | "vec"): number[] =>
         contributions.filter((one) => one.source === source).map(({ backendScore }) => backendScore);
+      const standing = { rank, positionScore: 1 / rank, weight: retrievalShare(rank) };
       const explanation: DeepExplanation = {
         ftsScores: scores("fts"),
         vectorScores: scores("vec"),
-        rrf: {
-          rank,
-          positionScore: 1 / rank,
-          weight: retrievalShare(rank),
-          baseScore: rrf ? summed : hit.score,
-          topRankBonus: rrf ? bonus : 0,
-          totalScore: rrf ? summed + bonus : hit.score,
-          contributions,
-        },
+        ...(rule === "rrf"
+          ? { rrf: { ...standing, ...summed(contributions) } }
+          : { fusion: { rule, ...standing, totalScore: hit.score, contributions } }),
         rerankScore: final.get(hit.documentId)?.explain?.rerank ?? 0,
         blendedScore: final.get(hit.documentId)?.score ?? hit.score,
       };
       return [hit.documentId, explanation];
     }),
   );
+}
+
+/** The sum that orders hits under reciprocal rank fusion, with its parts. */
+function summed(contributions: readonly Contribution[]) {
+  const parts = contributions.map((one) => ({ ...one, rrfContribution: one.weight / (K + one.rank) }));
+  const baseScore = parts.reduce((sum, { rrfContribution }) => sum + rrfContribution, 0);
+  const bestRank = Math.min(...parts.map((one) => one.rank));
+  const topRankBonus = bestRank === 1 ? 0.05 : bestRank <= 3 ? 0.02 : 0;
+  return { baseScore, topRankBonus, totalScore: baseScore + topRankBonus, contributions: parts };
 }
 
 type Places = Map<number, { rank: number; score: number }>;
@@ -95,29 +104,52 @@ function contributionOf(list: QueryList, listIndex: number, places: Places | und
   const { source, queryType, query } = list;
   const weight = list.weight * 2;
   const backendScore = source === "fts" ? textScoreOf(place.score, "bm25") : place.score;
-  const rrfContribution = weight / (K + place.rank);
-  return [{ listIndex, source, queryType, query, rank: place.rank, weight, backendScore, rrfContribution }];
+  return [{ listIndex, source, queryType, query, rank: place.rank, weight, backendScore }];
 }
 
 /** The explanation in lines for people. */
-export function explanationLines({
-  ftsScores,
-  vectorScores,
-  rrf,
-  rerankScore,
-  blendedScore,
-}: DeepExplanation): string[] {
-  const four = (value: number): string => value.toFixed(4);
+export function explanationLines(explanation: DeepExplanation): string[] {
+  const { ftsScores, vectorScores, rrf, fusion, rerankScore, blendedScore } = explanation;
   const list = (scores: number[]): string => (scores.length === 0 ? "none" : scores.map(four).join(", "));
-  const share = Math.round(rrf.weight * 100);
-  const top = rrf.contributions
-    .toSorted((a, b) => b.rrfContribution - a.rrfContribution)
-    .slice(0, 3)
-    .map(({ source, queryType, rank, rrfContribution }) => `${source}/${queryType}#${rank}:${four(rrfContribution)}`);
+  const first = `Explain: fts=[${list(ftsScores)}] vec=[${list(vectorScores)}]`;
+  const standing = rrf ?? fusion;
+  const share = Math.round((standing?.weight ?? 0) * 100);
+  const position = four(standing?.positionScore ?? 0);
+  const blend = `  Blend: ${share}%*${position} + ${100 - share}%*${four(rerankScore)} = ${four(blendedScore)}`;
+  if (rrf !== undefined) {
+    const { totalScore, baseScore, topRankBonus, rank, contributions } = rrf;
+    const sum = `total=${four(totalScore)} base=${four(baseScore)} bonus=${four(topRankBonus)} rank=${rank}`;
+    return [
+      first,
+      `  RRF: ${sum}`,
+      blend,
+      `  Top RRF contributions: ${topParts(contributions, (one) => one.rrfContribution)}`,
+    ];
+  }
+  const { rule, totalScore, rank, contributions } = fusion ?? {
+    rule: "relative",
+    totalScore: 0,
+    rank: 0,
+    contributions: [],
+  };
+  // Without a reranker the fused score is the score.
+  const lines = rerankScore > 0 ? [blend] : [];
   return [
-    `Explain: fts=[${list(ftsScores)}] vec=[${list(vectorScores)}]`,
-    `  RRF: total=${four(rrf.totalScore)} base=${four(rrf.baseScore)} bonus=${four(rrf.topRankBonus)} rank=${rrf.rank}`,
-    `  Blend: ${share}%*${four(rrf.positionScore)} + ${100 - share}%*${four(rerankScore)} = ${four(blendedScore)}`,
-    `  Top RRF contributions: ${top.length === 0 ? "none" : top.join(" | ")}`,
+    first,
+    `  Fusion: ${rule} total=${four(totalScore)} rank=${rank}`,
+    ...lines,
+    `  Top lists: ${topParts(contributions, (one) => one.backendScore)}`,
   ];
+}
+
+function topParts<T extends Contribution>(contributions: readonly T[], partOf: (one: T) => number): string {
+  const top = contributions
+    .toSorted((a, b) => partOf(b) - partOf(a))
+    .slice(0, 3)
+    .map((one) => `${one.source}/${one.queryType}#${one.rank}:${four(partOf(one))}`);
+  return top.length === 0 ? "none" : top.join(" | ");
+}
+
+function four(value: number): string {
+  return value.toFixed(4);
 }

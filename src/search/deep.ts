@@ -1,5 +1,6 @@
 import { cite } from "./cite.ts";
-import { type DeepExplanation, explainHits } from "./deep-explanation.ts";
+import { type DeepExplanation, explainHits, type FusionName } from "./deep-explanation.ts";
+import { expansionOf, NOT_EXPANDED, VARIANT_WEIGHT } from "./expansion.ts";
 import { reciprocalRankFusion, textScoreOf } from "./fuse.ts";
 import { keywordLeg, scoreByKeyword } from "./keyword.ts";
 import type { LegScope } from "./leg.ts";
@@ -35,12 +36,8 @@ export type DeepAnswer = SearchAnswer & {
 
 /** Documents of one list that count for reciprocal rank fusion. */
 const LISTED = 20;
-/** A variant that a model wrote counts half of the words as typed. */
-const VARIANT_WEIGHT = 0.5;
 /** The best keyword score and its distance to the next from which nothing has to be asked in other words. */
 const STRONG = { score: 0.85, lead: 0.15 };
-/** Share of the time left that expansion may take: it helps least. */
-const EXPANSION_SHARE = 0.4;
 /** A reranker that has less time than this is not asked. */
 const LEAST_RERANK_MS = 100;
 /** Kept back of the deadline for printing. */
@@ -75,7 +72,7 @@ export async function deepSearch(engine: SearchEngine, request: DeepRequest): Pr
     home: engine.home,
     request: inner,
     collections: collectionsByName(engine.home),
-    termsIn: termFinder(parseQuery(primary, "qmd")),
+    termsIn: termFinder(parseQuery(primary, request.profile.grammar)),
   });
   notices.push(...cited.notices);
   const judged = await withReranking(cited.hits, primary, request);
@@ -92,8 +89,13 @@ export async function deepSearch(engine: SearchEngine, request: DeepRequest): Pr
     notices: [...new Set(notices)],
     stale: cited.stale,
     ...(found.strongSignal === undefined ? {} : { strongSignal: found.strongSignal }),
-    ...(request.explain ? { explanations: explainHits(cited.hits, judged.hits, lists, request.rrf) } : {}),
+    ...(request.explain ? { explanations: explainHits(cited.hits, judged.hits, lists, ruleOf(request)) } : {}),
   };
+}
+
+/** The rule by which lists were fused. */
+function ruleOf({ rrf, profile }: DeepRequest): FusionName {
+  return rrf ? "rrf" : profile.fusion;
 }
 
 type Search = { engine: SearchEngine; request: DeepRequest; scope: LegScope };
@@ -101,13 +103,15 @@ type Lists = { lists: QueryList[]; degraded: string[]; notices: string[]; strong
 
 async function plainLists(search: Search, query: string): Promise<Lists> {
   const { request } = search;
-  const meaning = startVectorLeg(search.engine, parseQuery(query, "qmd").text, request.deadline, search.scope);
+  const { text } = parseQuery(query, request.profile.grammar);
+  const meaning = startVectorLeg(search.engine, text, request.deadline, search.scope);
   const words = keywordList(search, "original", query, 1);
   const strongSignal = request.intent === undefined && request.expand ? strongSignalOf(words) : null;
-  const expansion = strongSignal === null ? await expanded(search, query) : { variants: [], left: false };
+  const expansion =
+    strongSignal === null ? await expansionOf(request.expand, query, request.deadline) : { variants: [], left: false };
   const variants = expansion.variants;
   const degraded = expansion.left ? ["expansion"] : [];
-  const notices = expansion.left ? ["Not expanded: the model was not done in time or failed."] : [];
+  const notices = expansion.left ? [NOT_EXPANDED] : [];
 
   const leg = meaning && (await meaning);
   if (leg?.degraded) degraded.push("vector");
@@ -150,13 +154,14 @@ function filled(lists: readonly (QueryList | null)[]): QueryList[] {
 
 /** `typed`: the user wrote it, so that an exact word of it counts as one. */
 function keywordList(
-  { engine, scope }: Search,
+  { engine, request, scope }: Search,
   queryType: "original" | "lex",
   query: string,
   weight: number,
   typed = queryType === "original",
 ): QueryList {
-  const parsed = parseQuery(query, "qmd");
+  // What a model wrote is in qmd's grammar, whoever asks.
+  const parsed = parseQuery(query, typed ? request.profile.grammar : "qmd");
   const hits = keywordLeg(engine.index, parsed, scope).map(({ passageId, documentId, bm25, exact }) => ({
     passageId,
     documentId,
@@ -199,17 +204,6 @@ function strongSignalOf({ hits }: QueryList): number | null {
   for (const { documentId, score } of hits) best.set(documentId, Math.max(best.get(documentId) ?? 0, score));
   const [first = 0, second = 0] = [...best.values()].sort((a, b) => b - a).map((score) => textScoreOf(score, "bm25"));
   return first >= STRONG.score && first - second >= STRONG.lead ? first : null;
-}
-
-async function expanded(
-  { request: { expand, deadline } }: Search,
-  query: string,
-): Promise<{ variants: TypedQuery[]; left: boolean }> {
-  if (expand === undefined) return { variants: [], left: false };
-  const signal = AbortSignal.timeout(Math.max(1, Math.round((deadline - Date.now()) * EXPANSION_SHARE)));
-  const late = new Promise<null>((resolve) => signal.addEventListener("abort", () => resolve(null), { once: true }));
-  const variants = await Promise.race([expand(query, signal).catch(() => null), late]);
-  return variants === null ? { variants: [], left: true } : { variants, left: false };
 }
 
 /** The best passage of each document, in order. */

@@ -131,6 +131,20 @@ export function scoreByKeyword(index: Index, query: ParsedQuery, passageIds: rea
 }
 
 /**
+ * BM25 of texts that stand in no index, among each other, in their order; each is a string of tokens. 0 for one that holds no word of
+ * the query.
+ */
+export function scoreTexts(parsed: ParsedQuery, bodies: readonly string[]): number[] {
+  const lengths = bodies.map((body) => (body === "" ? 0 : body.split(" ").length));
+  const meanBody = lengths.reduce((sum, length) => sum + length, 0) / Math.max(1, lengths.length);
+  const frequencies = new Map(
+    parsed.terms.map(({ term }) => [term, bodies.filter((body) => holdsRun(body, term)).length]),
+  );
+  const score = scorer(parsed, { frequencies, passages: bodies.length, meanBody });
+  return bodies.map((body, at) => score(body, "", lengths[at] ?? 0).bm25);
+}
+
+/**
  * The query with the rarest of its terms that occur at all: what FTS5 does for alternatives grows with their number times the
  * passages that hold any, and common words next to hundreds of others decide nothing.
  */

@@ -7,7 +7,7 @@ import { passagesOf, rankingFacts } from "../store/passages.ts";
 import type { Index, Scope } from "../store/types.ts";
 import { type LegHits, fillScores, gather } from "./candidates.ts";
 import { cite } from "./cite.ts";
-import { isFiltering, passesFilter } from "./filters.ts";
+import { filterTest, isFiltering } from "./filters.ts";
 import { fuse } from "./fuse.ts";
 import { type KeywordHit, keywordLeg, scoreByKeyword } from "./keyword.ts";
 import { nameLeg } from "./names.ts";
@@ -16,7 +16,7 @@ import { type Candidate, type Ranked, answered, bestPerDocument, weighed } from 
 import { reranked } from "./rerank.ts";
 import { termFinder } from "./terms.ts";
 import type { SearchAnswer, SearchRequest } from "./types.ts";
-import { type VectorLeg, startVectorLeg } from "./vector.ts";
+import { type StartVectorLeg, type VectorLeg, startVectorLeg } from "./vector.ts";
 
 /** What a search works with: a home, its index, and a provider where there is one. */
 export type SearchEngine = { home: Home; index: Index; provider?: EmbeddingProvider | null };
@@ -24,9 +24,13 @@ export type SearchEngine = { home: Home; index: Index; provider?: EmbeddingProvi
 /**
  * Answers a query: tokens, the legs, fusion, recency, importance, diversity, reranking, citation, as the request's profile says.
  * Never throws for what a user types or for a provider's failure: what could not take part is named in `degraded`. An empty query
- * finds nothing.
+ * finds nothing. `startLeg` may make the vector leg differently.
  */
-export async function search(engine: SearchEngine, request: SearchRequest): Promise<SearchAnswer> {
+export async function search(
+  engine: SearchEngine,
+  request: SearchRequest,
+  startLeg: StartVectorLeg = startVectorLeg,
+): Promise<SearchAnswer> {
   const { profile } = request;
   const query = request.query.trim();
   const scope = scopeOf(engine.index, request);
@@ -38,7 +42,7 @@ export async function search(engine: SearchEngine, request: SearchRequest): Prom
     limit: Math.max(poolOf(request, isAlone), profile.unit === "documents" ? request.limit * 4 : request.limit),
     ...(profile.unit === "documents" ? { documents: request.limit } : {}),
   };
-  const byVector = startVectorLeg(engine, parsed.text, request.deadline, legScope);
+  const byVector = startLeg(engine, parsed.text, request.deadline, legScope);
   const byKeyword = (): KeywordHit[] => inSnapshot(engine.index, () => keywordLeg(engine.index, parsed, legScope));
   // The keyword leg works while the provider does; without `hybrid` it only stands in for a vector leg that can't answer.
   const early = profile.hybrid || !byVector ? byKeyword() : null;
@@ -100,8 +104,9 @@ function modeOf(vector: VectorLeg | null, hybrid: boolean): SearchAnswer["mode"]
 export function scopeOf(index: Index, request: SearchRequest): Scope {
   const { collections } = request;
   if (!isFiltering(request)) return { collections };
+  const passes = filterTest(request);
   const documents = documentsIn(index, collections).filter(
-    (document) => passesFilter(document, request) && request.visible?.(document) !== false,
+    (document) => passes(document) && request.visible?.(document) !== false,
   );
   return documents.length === 0 ? { collections: [] } : { collections, documentIds: documents.map(({ id }) => id) };
 }

@@ -22,6 +22,9 @@ export type VectorLeg = {
   failure?: MemqError;
 };
 
+/** What makes the vector leg of a search. */
+export type StartVectorLeg = typeof startVectorLeg;
+
 /** Kept back of a deadline for what comes after the query's vector: the scan, fusion and reading the hits. */
 const RESERVE_MS = 50;
 

@@ -35,6 +35,7 @@ export async function withWriterLock<T>(
     pause = Math.min(pause * 1.5, LOOK_MS[1]);
   }
   try {
+    options.signal?.throwIfAborted();
     return await work();
   } finally {
     unlock(path);

@@ -3,6 +3,7 @@ import type { Home } from "../home/types.ts";
 import { withWriterLock } from "../store/lock.ts";
 import { untilJobsDone } from "./await-jobs.ts";
 import { syncCancelled, type SyncProgress, type SyncReport } from "./report.ts";
+import { lockedPath } from "./sync-lock.ts";
 import type { FromWorker, WorkerSyncOptions } from "./worker-messages.ts";
 import { openWorker } from "./worker-thread.ts";
 
@@ -25,7 +26,7 @@ type Running = {
   cancel(): void;
 };
 
-/** The running sync of each index file. */
+/** The running syncs, by the path that each has locked. */
 const running = new Map<string, Running>();
 
 /**
@@ -42,19 +43,20 @@ export function startSync(home: Home, options: StartOptions = {}): Promise<SyncR
 
 async function syncOnce(home: Home, options: StartOptions): Promise<SyncReport> {
   const { onProgress, signal, joins = true, ...wanted } = options;
-  for (let current = running.get(home.indexPath); current !== undefined; current = running.get(home.indexPath)) {
+  const path = lockedPath(home.indexPath, wanted.collections);
+  for (let current = running.get(path); current !== undefined; current = running.get(path)) {
     if (joins && !current.cancelled && covers(current.options, wanted)) return join(current, onProgress, signal);
     await settled(current.result);
     if (signal?.aborted) throw syncCancelled();
   }
-  const started = launch(home, wanted);
-  running.set(home.indexPath, started);
+  const started = launch(home, path, wanted);
+  running.set(path, started);
   return join(started, onProgress, signal);
 }
 
 /** Whether a sync of this index runs in this process. */
 export function isSyncing(indexPath: string): boolean {
-  return running.has(indexPath);
+  return running.has(indexPath) || running.has(lockedPath(indexPath, []));
 }
 
 function covers(current: WorkerSyncOptions, wanted: WorkerSyncOptions): boolean {
@@ -91,16 +93,14 @@ async function join(
 }
 
 /** Begins a sync. The lock is held on this side, so that a Worker which dies can't leave it behind. */
-function launch(home: Home, options: WorkerSyncOptions): Running {
+function launch(home: Home, path: string, options: WorkerSyncOptions): Running {
   const listeners = new Set<(progress: SyncProgress) => void>();
   const cancellation = new AbortController();
   const tell = (progress: SyncProgress): void => {
     for (const listener of listeners) listener(progress);
   };
   const work = (): Promise<SyncReport> => runWorker(home, options, tell, cancellation.signal);
-  const result = withWriterLock(home.indexPath, work, { signal: cancellation.signal }).finally(() =>
-    running.delete(home.indexPath),
-  );
+  const result = withWriterLock(path, work, { signal: cancellation.signal }).finally(() => running.delete(path));
   return {
     options,
     listeners,

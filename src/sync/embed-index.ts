@@ -6,6 +6,7 @@ import { openIndex } from "../store/open.ts";
 import { clearVectors } from "../store/vectors.ts";
 import { embedMissing, type EmbedResult } from "./embed-missing.ts";
 import type { SyncProgress } from "./report.ts";
+import { lockedPath } from "./sync-lock.ts";
 
 export type EmbedOptions = {
   /** Only passages of these collections. */
@@ -24,7 +25,7 @@ export type EmbedOptions = {
 export function embedIndex(home: Home, options: EmbedOptions): Promise<EmbedResult> {
   const { collections, signal, force = false, onProgress = () => {} } = options;
   return withWriterLock(
-    `${home.indexPath}.embed`,
+    lockedPath(home.indexPath, []),
     async () => {
       if (force) await tryProvider(home, signal);
       const index = openIndex(home.indexPath, { mode: "write" });

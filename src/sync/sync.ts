@@ -12,12 +12,13 @@ import { untilJobsDone } from "./await-jobs.ts";
 import type { EmbedResult } from "./embed-missing.ts";
 import { type CollectionReport, syncCancelled, type SyncProgress, type SyncReport } from "./report.ts";
 import { scanCollections, type CollectionScan } from "./scan.ts";
+import { lockedPath } from "./sync-lock.ts";
 import { breathe, removeInBatches, syncCollection, type CollectionRun } from "./sync-collection.ts";
 
 export type SyncOptions = {
   /** Reads and cuts every file again; embeddings are reused. */
   force?: boolean;
-  /** Names of the collections to sync; all when absent. */
+  /** Names of the collections to sync; all when absent. None: nothing is looked at, and what has no vector is embedded. */
   collections?: readonly string[];
   /** Whether passages without a vector are embedded; on unless false. */
   embed?: boolean;
@@ -45,7 +46,7 @@ export async function syncIndex(home: Home, options: SyncOptions = {}): Promise<
   const { signal } = options;
   const sync = (isFirst: boolean): Promise<SyncReport> =>
     withWriterLock(
-      home.indexPath,
+      lockedPath(home.indexPath, options.collections),
       () => syncLockedIndex(home, isFirst ? options : { ...options, force: false }),
       signal === undefined ? {} : { signal },
     );

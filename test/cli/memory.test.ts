@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { memq, memqCommand, childEnv } from "./program.ts";
 
@@ -36,6 +36,28 @@ describe("memq memory", () => {
     });
   });
 
+  test("days of --since and --until are those of the user's zone", async () => {
+    file("ws/memory/undated.md", "the heliograph was mended\n");
+    // Already the eleventh in Tokyo.
+    const changed = new Date("2026-02-10T16:00:00Z");
+    utimesSync(join(root, "ws/memory/undated.md"), changed, changed);
+    file("tokyo.json", JSON.stringify({ agents: { defaults: { userTimezone: "Asia/Tokyo" } } }));
+    const own = [
+      "--workspace",
+      join(root, "ws"),
+      "--state-dir",
+      join(root, "tokyo"),
+      "--config",
+      join(root, "tokyo.json"),
+    ];
+    const found = async (day: string): Promise<number> => {
+      const period = ["--since", day, "--until", day, "--json"];
+      return JSON.parse((await memq(["memory", "search", "heliograph", ...period, ...own])).stdout).results.length;
+    };
+    expect([await found("2026-02-10"), await found("2026-02-11")]).toEqual([0, 1]);
+    rmSync(join(root, "ws/memory/undated.md"));
+  });
+
   test("nothing found is said, with exit code 0", async () => {
     expect(await memq(["memory", "search", "hedgehog", ...place])).toEqual({
       stdout: "No matches.\n",
@@ -45,6 +67,29 @@ describe("memq memory", () => {
     expect(JSON.parse((await memq(["memory", "search", "hedgehog", "--json", ...place])).stdout)).toEqual({
       results: [],
     });
+  });
+
+  test("visibility of transcripts narrows what sessions see, not what the owner sees at the command line", async () => {
+    const [stateDir, config] = [join(root, "seen"), join(root, "tree.json")];
+    mkdirSync(join(stateDir, "agents/main/sessions"), { recursive: true });
+    const message = { role: "user", content: "The walrus sleeps on the ice." };
+    writeFileSync(join(stateDir, "agents/main/sessions/a.jsonl"), `${JSON.stringify({ type: "message", message })}\n`);
+    const memorySearch = { experimental: { sessionMemory: true }, sources: ["memory", "sessions"] };
+    file(
+      "tree.json",
+      JSON.stringify({ agents: { defaults: { memorySearch } }, tools: { sessions: { visibility: "tree" } } }),
+    );
+    const found = async (...more: string[]): Promise<unknown> =>
+      JSON.parse(
+        (
+          await memq(
+            ["memory", "search", "walrus", "--json", "--workspace", join(root, "ws"), "--state-dir", stateDir, ...more],
+            { env: { OPENCLAW_CONFIG_PATH: config } },
+          )
+        ).stdout,
+      ).results;
+    expect(await found()).toMatchObject([{ path: "sessions/main/a.jsonl" }]);
+    expect(await found("--session-key", "agent:main:telegram:direct:5")).toEqual([]);
   });
 
   test("index counts, and the second time finds nothing new", async () => {
@@ -89,6 +134,30 @@ describe("memq memory", () => {
     });
     expect(status.settings.find(({ key }: { key: string }) => key === "query.maxResults")).toMatchObject({ value: 6 });
     expect((await memq(["memory", "status", ...place])).stdout).toContain("Indexed: 2 files");
+  });
+
+  test("status --deep says what each setting that is set resolved to and where, --verbose all of them", async () => {
+    file("set.json", '{ memory: { search: { provider: "none", query: { maxResults: 3 } } } }');
+    const shown = async (...more: string[]): Promise<string> =>
+      (await memq(["memory", "status", "--config", join(root, "set.json"), ...place, ...more])).stdout;
+    expect(await shown()).not.toContain("Settings:");
+    const deep = await shown("--deep");
+    expect(deep).toContain("\n  query.maxResults = 3 (memory.search.query.maxResults)\n");
+    expect(deep).not.toContain("query.minScore");
+    expect(deep).toMatch(/\n  \d+ others are at their default; --verbose shows them\n/);
+    expect(await shown("--deep", "--verbose")).toContain("\n  query.minScore = 0.35 (default)\n");
+  });
+
+  test("status says why memory is off", async () => {
+    file("off.json", '{ plugins: { slots: { memory: "none" } } }');
+    const { stdout } = await memq(["memory", "status", "--config", join(root, "off.json"), ...place]);
+    expect(stdout).toMatch(/\nMemory search disabled\.\nIssues:\n  .*plugins\.slots\.memory/);
+  });
+
+  test("a misspelt provider is told apart from a broken one", async () => {
+    file("misspelt.json", '{ memory: { search: { provider: "opnai" } } }');
+    const { stderr } = await memq(["memory", "search", "x", "--config", join(root, "misspelt.json"), ...place]);
+    expect(stderr).toContain('Unknown embedding provider "opnai": did you mean openai?');
   });
 });
 

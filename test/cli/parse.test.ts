@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { assert, array, constantFrom, oneof, property, string } from "fast-check";
 import { MemqError } from "../../src/errors.ts";
-import { MEMQ_OPTIONS, optionsOf, QMD_OPTIONS } from "../../src/cli/options.ts";
+import { MEMQ_OPTIONS, type Option, optionsOf, QMD_OPTIONS } from "../../src/cli/options.ts";
 import type { Invocation } from "../../src/cli/parse.ts";
 import { flag, number, readArgv, value, values } from "../../src/cli/parse.ts";
 import { COMMANDS } from "../../src/cli/table.ts";
@@ -28,7 +28,7 @@ describe("argv", () => {
     expect(search.command.path).toEqual(["memory", "search"]);
     expect(search.words).toEqual(["what", "time"]);
     expect(flag(search, "json")).toBe(true);
-    expect(number(search, "max-results", { min: 1, max: 200, whole: true })).toBe(3);
+    expect(number(search, "max-results")).toBe(3);
     expect(values(search, "tag")).toEqual(["a", "b"]);
   });
 
@@ -49,7 +49,7 @@ describe("argv", () => {
   });
 
   test("a negative number is a value", () => {
-    expect(value(run("memory", "search", "x", "--min-score", "-1"), "min-score")).toBe("-1");
+    expect(number(run("get", "x", "--from", "-19"), "from")).toBe(-19);
   });
 
   test("an option means what its surface says", () => {
@@ -88,15 +88,69 @@ describe("argv", () => {
   test("help and version win wherever they stand", () => {
     expect(readArgv(["memory", "search", "--bogus", "--help"], "memq")).toMatchObject({ kind: "help", asked: true });
     expect(readArgv(["memory", "--version"], "memq")).toEqual({ kind: "version" });
+    expect(readArgv(["help", "memory", "search"], "memq")).toEqual({
+      kind: "help",
+      words: ["memory", "search"],
+      asked: true,
+    });
     expect(readArgv([], "memq")).toEqual({ kind: "help", words: [], asked: false });
     expect(readArgv(["memory"], "memq")).toEqual({ kind: "help", words: ["memory"], asked: false });
   });
 
   test.each(["x", "1.5", "0", "201", ""])("a number out of range names the range: %p", (text) => {
-    const search = run("memory", "search", "q", `--max-results=${text}`);
-    expect(() => number(search, "max-results", { min: 1, max: 200, whole: true })).toThrow(
+    expect(failure("memory", "search", "q", `--max-results=${text}`).message).toBe(
       `--max-results takes a whole number from 1 to 200, not '${text}'`,
     );
+  });
+});
+
+describe("a value that its option can't have", () => {
+  const wrong = (option: Option): string[] => {
+    if (option.choices !== undefined) return ["foo", "", option.choices.join(",")];
+    const { min, max, whole } = option.range ?? { min: 0, whole: false };
+    const below = min === -Number.MAX_SAFE_INTEGER ? [] : [String(min - 1)];
+    return ["x", "", "1e3", ...below, ...(max === undefined ? [] : [String(max + 1)]), ...(whole ? ["1.5"] : [])];
+  };
+  const limited = COMMANDS.flatMap((command) => {
+    const table = optionsOf(command.surface);
+    const names = command.surface === "memq" ? command.options : Object.keys(table);
+    return names.flatMap((name): [string, string, Option][] => {
+      const option = table[name];
+      if (option?.choices === undefined && option?.range === undefined) return [];
+      const isOther =
+        command.surface === "both" && !(name in QMD_OPTIONS) && !command.options.some((one) => one === name);
+      return isOther ? [] : [[command.path.join(" "), name, option]];
+    });
+  });
+
+  test("is refused on every command that takes the option, and what it takes is said", () => {
+    expect(limited.length).toBeGreaterThan(200);
+    for (const [path, name, option] of limited) {
+      for (const text of wrong(option)) {
+        const { code, exitCode, message } = failure(
+          ...path.split(" "),
+          name.length === 1 ? `-${name}` : `--${name}`,
+          text,
+        );
+        expect([path, name, text, code, [1, 2].includes(exitCode)]).toEqual([path, name, text, "USAGE", true]);
+        for (const choice of option.choices ?? []) expect(message).toContain(choice);
+      }
+    }
+  });
+
+  test("is refused also where a later one is right", () => {
+    expect(failure("query", "x", "--fusion", "foo", "--fusion", "rrf").message).toBe(
+      "--fusion takes relative, weighted, rrf, not 'foo'",
+    );
+  });
+
+  test("what a placeholder calls a number has a range", () => {
+    for (const table of [MEMQ_OPTIONS, QMD_OPTIONS] as Readonly<Record<string, Option>>[]) {
+      for (const [name, { value: shown, range }] of Object.entries(table)) {
+        const isNumber = /^(N|NUM|F|MS|MIN|PORT)$/.test(shown ?? "");
+        expect([name, range !== undefined]).toEqual([name, isNumber]);
+      }
+    }
   });
 });
 

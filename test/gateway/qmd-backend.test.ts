@@ -1,86 +1,344 @@
-import { afterAll, describe, expect, test } from "bun:test";
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+// What `memory.backend: "qmd"` serves an agent from: its home, collections, paths, transcripts, and when it can't be used.
+import { afterEach, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import type { Client } from "./client.ts";
-import { makeHome, startRpc } from "./client.ts";
+import { memq, type Outcome } from "../cli/program.ts";
+import { type AgentOptions, endAgents, openAgent, type Place, type QmdAgent, turn } from "./qmd-agent.ts";
 
-const running: Client[] = [];
-afterAll(() => Promise.all(running.map((client) => client.end())));
+setDefaultTimeout(20_000);
+afterEach(endAgents);
 
-const NOTES = {
-  "MEMORY.md": "# Long-term\n\n- The hedgehog is called Rod.\n",
-  "memory/2026-02-10.md": "# Garden\n\nThe hedgehog sleeps in the garage.\n\nThe hedgehog eats figs.\n",
-};
-
-async function open(qmd: object = {}, prepare: (home: { workspace: string; stateDir: string }) => void = () => {}) {
-  const home = makeHome(NOTES);
-  prepare(home);
-  const client = startRpc();
-  running.push(client);
-  const outside = join(dirname(home.workspace), "library");
-  mkdirSync(outside);
-  writeFileSync(join(outside, "book.md"), "A book about the hedgehog.\n");
-  const config = { memory: { backend: "qmd", qmd: { paths: [{ path: outside, name: "library" }], ...qmd } } };
-  const hello = await client.call("initialize", { ...home, config, watch: false });
-  const search = async (params: object = {}) => client.call("memory.search", { query: "hedgehog", ...params });
-  return { client, home, hello, search };
+/** Writes a library beside the workspace, and names it as a further path. */
+async function open(qmd: object = {}, options: AgentOptions = {}): Promise<QmdAgent> {
+  let library = "";
+  const agent = await openAgent({
+    ...options,
+    qmd: { paths: [{ path: "../library", name: "library" }], ...qmd },
+    prepare(place) {
+      library = join(dirname(place.workspace), "library");
+      mkdirSync(library);
+      writeFileSync(join(library, "book.md"), "A book about the hedgehog.\n");
+      options.prepare?.(place);
+    },
+  });
+  return agent;
 }
 
-describe("memory.backend qmd", () => {
-  test("serves the agent from its qmd home, one row per document, under the names of that home", async () => {
-    const { client, home, search } = await open();
-    const found = await search();
-    expect(found).toMatchObject({ provider: "none", mode: "keyword" });
-    const paths = found.results.map(({ path }: { path: string }) => path).sort();
-    expect(paths).toEqual(["MEMORY.md", "memory/2026-02-10.md", "qmd/library/book.md"]);
-    expect(await client.call("memory.get", { path: "qmd/library/book.md" })).toEqual({
+const ymlOf = ({ stateDir }: Place, agent = "main"): string =>
+  readFileSync(join(stateDir, "agents", agent, "qmd/xdg-config/qmd/index.yml"), "utf8");
+
+/** Runs a command of `memq memory` for the same agent. */
+function onCommandLine({ workspace, stateDir }: Place, ...args: string[]): Promise<Outcome> {
+  writeFileSync(join(stateDir, "openclaw.json"), JSON.stringify({ memory: { backend: "qmd" } }));
+  return memq(["memory", ...args, "--workspace", workspace, "--state-dir", stateDir]);
+}
+
+const writeTranscripts = ({ stateDir }: Place, texts: Record<string, string>, agent = "main"): string => {
+  const folder = join(stateDir, "agents", agent, "sessions");
+  mkdirSync(folder, { recursive: true });
+  for (const [name, text] of Object.entries(texts)) writeFileSync(join(folder, name), text);
+  return folder;
+};
+
+describe("the home", () => {
+  test("answers with one row per document, under the names of that home", async () => {
+    const agent = await open();
+    expect(await agent.search()).toMatchObject({ provider: "none", mode: "keyword" });
+    expect(await agent.paths()).toEqual(["MEMORY.md", "memory/2026-02-10.md", "qmd/library/book.md"]);
+    expect(await agent.client.call("memory.get", { path: "qmd/library/book.md" })).toEqual({
       path: "qmd/library/book.md",
       text: "A book about the hedgehog.\n",
     });
-    expect(await client.call("memory.status")).toMatchObject({ backend: "qmd", files: 3 });
-    const yml = readFileSync(join(home.stateDir, "agents/main/qmd/xdg-config/qmd/index.yml"), "utf8");
-    for (const name of ["memory-root-main", "memory-dir-main", "library"]) expect(yml).toContain(`${name}:`);
-    expect(existsSync(join(home.stateDir, "agents/main/qmd/xdg-cache/qmd/index.sqlite"))).toBe(true);
+    expect(await agent.client.call("memory.status")).toMatchObject({ backend: "qmd", files: 3 });
+    for (const name of ["memory-root-main", "memory-dir-main", "library"]) expect(ymlOf(agent)).toContain(`${name}:`);
+    expect(existsSync(join(agent.stateDir, "agents/main/qmd/xdg-cache/qmd/index.sqlite"))).toBe(true);
+    expect(existsSync(join(agent.stateDir, "memory/main.sqlite"))).toBe(false);
   });
 
-  test("keeps its limits", async () => {
-    const { search } = await open({ limits: { maxResults: 2, maxInjectedChars: 40 } });
-    const { results } = await search({ maxResults: 50 });
-    expect(results.length).toBeLessThanOrEqual(2);
-    const length = results.reduce((sum: number, { snippet }: { snippet: string }) => sum + snippet.length, 0);
-    expect(length).toBeLessThanOrEqual(40);
+  test("is the one that qmd's commands find by its folders", async () => {
+    const agent = await open();
+    await agent.client.call("memory.index");
+    const qmd = join(agent.stateDir, "agents/main/qmd");
+    const env = {
+      XDG_CONFIG_HOME: join(qmd, "xdg-config"),
+      QMD_CONFIG_DIR: join(qmd, "xdg-config/qmd"),
+      XDG_CACHE_HOME: join(qmd, "xdg-cache"),
+    };
+    const update = await memq(["update"], { env, cwd: agent.workspace });
+    expect(update.stdout).toContain("0 new, 0 updated, 1 unchanged");
+    const { stdout } = await memq(["search", "hedgehog", "--json", "-c", "library"], { env, cwd: agent.workspace });
+    expect(JSON.parse(stdout)).toMatchObject([{ collection: "library", path: "book.md" }]);
   });
 
-  test("denies groups unless the scope allows them", async () => {
-    const { search } = await open();
-    expect(await search({ chatType: "group" })).toMatchObject({ results: [], denied: true });
-  });
-
-  test("exports transcripts and finds them", async () => {
-    const { search } = await open({ sessions: { enabled: true } }, ({ stateDir }) => {
-      const folder = join(stateDir, "agents/main/sessions");
-      mkdirSync(folder, { recursive: true });
-      const message = { role: "user", content: [{ type: "text", text: "The hedgehog asked for milk." }] };
-      writeFileSync(join(folder, "abc.jsonl"), `${JSON.stringify({ type: "message", message })}\n`);
+  test("names further paths as a gateway does", async () => {
+    const agent = await open({
+      paths: [
+        { path: "../library", name: "The Library!" },
+        { path: "../library", name: "the library", pattern: "*.md" },
+        { path: "notes", name: "notes" },
+        { path: "../library/book.md" },
+      ],
     });
-    const { results } = await search({ corpus: "sessions" });
-    expect(results).toMatchObject([{ path: "qmd/sessions-main/abc.md", source: "sessions" }]);
+    await agent.client.call("memory.index");
+    const names = [...ymlOf(agent).matchAll(/^ {2}([\w-]+):$/gm)].map(([, name]) => name);
+    expect(names).toEqual([
+      "memory-root-main",
+      "memory-dir-main",
+      "the-library",
+      "the-library-2",
+      "notes-main",
+      "custom-4-main",
+    ]);
+    expect(ymlOf(agent)).toContain("pattern: book.md");
   });
 
-  test("without onBoot the first search starts the sync and waits for it", async () => {
-    const { search } = await open({ update: { onBoot: false } });
-    expect((await search()).results).toHaveLength(3);
+  test("includeDefaultMemory: false leaves the further paths", async () => {
+    const agent = await open({ includeDefaultMemory: false });
+    expect(await agent.paths()).toEqual(["qmd/library/book.md"]);
   });
 
-  test("a home that can't be used leaves the built-in index, and says why", async () => {
-    const { hello, search } = await open({}, ({ stateDir }) => {
-      const folder = join(stateDir, "agents/main/qmd/xdg-config/qmd");
-      mkdirSync(folder, { recursive: true });
-      writeFileSync(join(folder, "index.yml"), "collections: [oops");
+  test("keeps its limits, however much is asked for", async () => {
+    const few = await open({ limits: { maxResults: 2, maxSnippetChars: 30 } });
+    const { results } = await few.search({ maxResults: 50 });
+    expect(results).toHaveLength(2);
+    for (const { snippet } of results) expect(snippet.replace(/\n\nSource: .*$/, "").length).toBeLessThanOrEqual(30);
+    const short = await open({ limits: { maxInjectedChars: 40 } });
+    const snippets = (await short.search()).results.map(({ snippet }: { snippet: string }) => snippet);
+    expect(snippets.length).toBeGreaterThan(0);
+    expect(snippets.join("").length).toBeLessThanOrEqual(40);
+  });
+
+  test("says which settings mean nothing to it", async () => {
+    const { hello } = await open({ mcporter: { enabled: true }, searchTool: "deep_search" });
+    const issues = hello.status.issues.join("\n");
+    expect(issues).toContain("memory.qmd.mcporter.enabled has no effect");
+    expect(issues).toContain("memory.qmd.searchTool has no effect");
+  });
+
+  test("serves the command line too", async () => {
+    const agent = await open();
+    await endAgents();
+    const run = (...args: string[]) => onCommandLine(agent, ...args);
+    expect(JSON.parse((await run("index", "--json")).stdout)).toMatchObject({ files: 2 });
+    const found = JSON.parse((await run("search", "figs", "--json")).stdout);
+    expect(found.results).toMatchObject([{ path: "memory/2026-02-10.md" }]);
+    expect(JSON.parse((await run("status", "--json")).stdout)).toMatchObject([{ status: { backend: "qmd" } }]);
+  });
+});
+
+describe("who may search", () => {
+  test("groups are denied unless the scope allows them", async () => {
+    const agent = await open();
+    expect(await agent.search({ chatType: "group" })).toMatchObject({ results: [], denied: true });
+    expect(await agent.search({ sessionKey: "agent:main:discord:channel:9" })).toMatchObject({ denied: true });
+    const scope = {
+      default: "deny",
+      rules: [
+        { action: "deny", match: { keyPrefix: "discord:channel:7" } },
+        { action: "allow", match: { channel: "discord", chatType: "channel" } },
+      ],
+    };
+    const scoped = await open({ scope });
+    expect((await scoped.search({ sessionKey: "agent:main:discord:channel:9" })).results).toHaveLength(3);
+    expect(await scoped.search({ sessionKey: "agent:main:discord:channel:7" })).toMatchObject({ denied: true });
+    expect(await scoped.search()).toMatchObject({ denied: true });
+  });
+
+  test("each agent has a home of its own", async () => {
+    const config = {
+      agents: { entries: { main: {}, ops: {} } },
+      memory: { backend: "qmd", qmd: { sessions: { enabled: true } } },
+    };
+    const agent = await openAgent({
+      config,
+      agentId: "main",
+      prepare(place) {
+        mkdirSync(join(place.stateDir, "workspace-ops"), { recursive: true });
+        writeFileSync(join(place.stateDir, "workspace-ops/MEMORY.md"), "- The hedgehog of ops.\n");
+        writeTranscripts(place, { "m.jsonl": turn("The hedgehog of main.") });
+        writeTranscripts(place, { "o.jsonl": turn("The hedgehog spoke to ops.") }, "ops");
+      },
     });
-    expect(hello.status).toMatchObject({ backend: "builtin", fallback: { from: "qmd", reason: expect.any(String) } });
-    const found = await search();
+    expect(await agent.paths({ corpus: "sessions" })).toEqual(["qmd/sessions-main/m.md"]);
+    expect(await agent.paths({ agentId: "ops", sessionKey: "agent:ops:main" })).toEqual([
+      "MEMORY.md",
+      "qmd/sessions-ops/o.md",
+    ]);
+    expect(ymlOf(agent, "ops")).toContain("memory-root-ops:");
+    expect(await agent.search({ agentId: "ops", sessionKey: "agent:main:main" })).toMatchObject({ denied: true });
+  });
+
+  test("transcripts, archives too, keep to tools.sessions.visibility", async () => {
+    const agent = await openAgent({
+      qmd: { sessions: { enabled: true } },
+      config: { tools: { sessions: { visibility: "self" } } },
+      prepare(place) {
+        const folder = writeTranscripts(place, {
+          "a.jsonl": turn("A hedgehog."),
+          "a.jsonl.reset.2026-01-01T10-00-00.000Z": turn("An earlier hedgehog."),
+          "b.jsonl": turn("Another's hedgehog."),
+        });
+        const sessions = { "agent:main:main": { sessionId: "a" }, "agent:main:other": { sessionId: "b" } };
+        writeFileSync(join(folder, "sessions.json"), JSON.stringify(sessions));
+      },
+    });
+    expect(await agent.paths({ corpus: "sessions", sessionKey: "agent:main:main" })).toEqual([
+      "qmd/sessions-main/a-reset-2026-01-01T10-00-00.000Z.md",
+      "qmd/sessions-main/a.md",
+    ]);
+    expect(await agent.paths({ corpus: "sessions" })).toEqual([]);
+  });
+});
+
+describe("transcripts", () => {
+  test("are not there unless they are exported, and then are dated as the sessions were", async () => {
+    const off = await open();
+    const refused = await off.search({ corpus: "sessions" });
+    expect(refused).toMatchObject({ unavailable: true, action: "Set memory.qmd.sessions.enabled to true." });
+
+    const month = 30 * 86_400;
+    const now = Date.now() / 1000;
+    const agent = await openAgent({
+      qmd: { sessions: { enabled: true, retentionDays: 60, exportDir: "../exported" } },
+      prepare(place) {
+        const folder = writeTranscripts(place, {
+          "new.jsonl": turn("The hedgehog asked for milk."),
+          "older.jsonl": turn("The hedgehog asked for water."),
+          "oldest.jsonl": turn("The hedgehog asked for nothing."),
+        });
+        utimesSync(join(folder, "older.jsonl"), now - month, now - month);
+        utimesSync(join(folder, "oldest.jsonl"), now - 3 * month, now - 3 * month);
+      },
+    });
+    const corpus = { corpus: "sessions" };
+    expect(await agent.paths(corpus)).toEqual(["qmd/sessions-main/new.md", "qmd/sessions-main/older.md"]);
+    expect(await agent.paths({ ...corpus, since: "7d" })).toEqual(["qmd/sessions-main/new.md"]);
+    expect(readdirSync(join(dirname(agent.workspace), "exported")).toSorted()).toEqual(["new.md", "older.md"]);
+    // Found by search, and never read whole.
+    expect(await agent.client.call("memory.get", { path: "qmd/sessions-main/new.md" })).toMatchObject({
+      disabled: true,
+    });
+  });
+
+  test("that can't be exported keep no note from being found, and that is said", async () => {
+    const agent = await openAgent({
+      qmd: { sessions: { enabled: true, exportDir: "../file/exported" } },
+      prepare(place) {
+        writeFileSync(join(dirname(place.workspace), "file"), "");
+        writeTranscripts(place, { "a.jsonl": turn("A hedgehog.") });
+      },
+    });
+    expect(await agent.paths()).toHaveLength(2);
+    expect((await agent.client.end()).stderr).toContain("The transcripts were not exported");
+  });
+});
+
+describe("trigger recall and session start", () => {
+  const notes = {
+    "MEMORY.md": [
+      "# Long-term",
+      "",
+      "- Restart the database only at night. <!-- trigger: restart database --> <!-- importance: 9 -->",
+      "- Atlas deploys from release branches. <!-- trigger: deploy --> <!-- project: atlas -->",
+      "",
+    ].join("\n"),
+    "USER.md": "- Ana likes short answers. <!-- trigger: style -->\n",
+    "memory/2026-02-10.md": "- Not trusted. <!-- trigger: style -->\n",
+  };
+  test("read the root files as they are, entry by entry", async () => {
+    const agent = await open({}, { notes });
+    const recall = (message: string, more: object = {}) => agent.client.call("memory.recall", { message, ...more });
+    const { entries, context } = await recall("may I restart the database now?");
+    expect(entries).toMatchObject([{ path: "MEMORY.md", startLine: 3, text: "- Restart the database only at night." }]);
+    expect(entries[0].matchScore).toBeGreaterThan(0.8);
+    expect(context).toBe("- Restart the database only at night. (Source: MEMORY.md#L3)");
+    expect((await recall("which style?")).entries).toMatchObject([{ path: "USER.md", startLine: 1 }]);
+    expect((await recall("deploy")).entries).toEqual([]);
+    expect((await recall("deploy", { projectKeys: ["atlas"] })).entries).toHaveLength(1);
+    expect((await recall("which style?", { chatType: "group" })).entries).toEqual([]);
+
+    agent.write({ "USER.md": "- Ana likes long answers.\n- In Spanish. <!-- trigger: style -->\n" });
+    expect((await recall("which style?")).entries).toMatchObject([{ text: "- In Spanish.", startLine: 2 }]);
+    const { stdout } = await onCommandLine(agent, "recall", "which style?", "--json");
+    expect(JSON.parse(stdout).entries).toMatchObject([{ text: "- In Spanish." }]);
+  });
+
+  test("annotations are no part of what is found", async () => {
+    const agent = await open({}, { notes });
+    const { results } = await agent.search({ query: "restart database" });
+    expect(results[0]).toMatchObject({ path: "MEMORY.md" });
+    expect(results[0].snippet).not.toContain("<!--");
+  });
+
+  test("memory.context gives long-term memory to the main private session alone", async () => {
+    const agent = await open({}, { notes });
+    const files = async (params: object): Promise<string[]> =>
+      (await agent.client.call("memory.context", params)).files.map(({ path }: { path: string }) => path);
+    expect(await files({})).toEqual(["MEMORY.md", "USER.md"]);
+    expect(await files({ chatType: "group" })).toEqual([]);
+  });
+});
+
+describe("a home that can't be used leaves the built-in index, and says why", () => {
+  const cases: [string, (qmd: string) => void][] = [
+    [
+      "an unreadable configuration",
+      (qmd) => {
+        mkdirSync(join(qmd, "xdg-config/qmd"), { recursive: true });
+        writeFileSync(join(qmd, "xdg-config/qmd/index.yml"), "collections: [oops");
+      },
+    ],
+    [
+      "a file where its folder should be",
+      (qmd) => {
+        mkdirSync(dirname(qmd), { recursive: true });
+        writeFileSync(qmd, "");
+      },
+    ],
+    [
+      "a folder where its index should be",
+      (qmd) => mkdirSync(join(qmd, "xdg-cache/qmd/index.sqlite"), { recursive: true }),
+    ],
+  ];
+  test.each(cases)("%s", async (_, spoil) => {
+    const agent = await open({}, { prepare: ({ stateDir }) => spoil(join(stateDir, "agents/main/qmd")) });
+    expect(agent.hello.status).toMatchObject({
+      backend: "builtin",
+      fallback: { from: "qmd", reason: expect.stringMatching(/./) },
+    });
+    const found = await agent.search();
     expect(found.fallback.from).toBe("qmd");
-    expect(found.results.length).toBeGreaterThan(0);
+    expect(found.results).toHaveLength(2);
+  });
+});
+
+test("a home that breaks later is stood in for until it can be used again", async () => {
+  const agent = await open({ update: { interval: "0", debounceMs: 0 } });
+  expect(await agent.paths()).toHaveLength(3);
+  const cache = join(agent.stateDir, "agents/main/qmd/xdg-cache");
+  rmSync(cache, { recursive: true });
+  writeFileSync(cache, "");
+  const found = await agent.search();
+  expect(found.results.map(({ path }: { path: string }) => path).toSorted()).toEqual([
+    "MEMORY.md",
+    "memory/2026-02-10.md",
+  ]);
+  expect(found.fallback).toMatchObject({ from: "qmd", reason: expect.stringContaining("xdg-cache") });
+  expect(await agent.client.call("memory.status")).toMatchObject({ backend: "builtin", fallback: { from: "qmd" } });
+  rmSync(cache);
+  const again = await agent.search();
+  expect(again.fallback).toBeUndefined();
+  expect(again.results).toHaveLength(3);
+  expect(await agent.client.call("memory.status")).toMatchObject({ backend: "qmd", files: 3 });
+});
+
+describe("memory that is switched off stays off", () => {
+  test.each([
+    ["memorySearch.enabled is false", { memorySearch: { enabled: false } }],
+    ['plugins.slots.memory is "none"', { config: { plugins: { slots: { memory: "none" } } } }],
+  ])("%s", async (reason, options) => {
+    const agent = await open({}, options);
+    expect(await agent.search()).toMatchObject({ disabled: true, results: [], error: expect.stringContaining(reason) });
+    expect(existsSync(join(agent.stateDir, "agents/main/qmd"))).toBe(false);
   });
 });

@@ -87,7 +87,49 @@ describe("reading", () => {
         },
       ],
       hash: new Bun.CryptoHasher("sha256").update(JSON.stringify(parse(SAMPLE))).digest("hex"),
+      issues: [],
     });
+  });
+
+  test("a misspelt key is said with the one that is near, another program's key is not", async () => {
+    const path = fresh(
+      "collection: {}\nmine: 1\nmodels:\n  embedd: m\ncollections:\n  a:\n    path: /a\n    patern: x\n    owner: me\n",
+    );
+    expect((await readQmdConfig(path))?.issues).toEqual([
+      `collection in ${path} is not known: did you mean collections?`,
+      `models.embedd in ${path} is not known: did you mean embed?`,
+      `collections.a.patern in ${path} is not known: did you mean pattern?`,
+    ]);
+  });
+
+  test("a list of patterns or a context that is no map is refused, not taken for none", async () => {
+    for (const [text, key] of [
+      ["pattern: [MEMORY.md]", "pattern"],
+      ["context: all of it", "context"],
+      ["context: { notes: [a] }", "context.notes"],
+      ["update: [git, pull]", "update"],
+      ["includeByDefault: no", "includeByDefault"],
+    ]) {
+      const path = fresh(`collections:\n  a:\n    path: /x\n    ${text}\n`);
+      const error = await readQmdConfig(path).catch((thrown: unknown) => thrown);
+      expect(error).toMatchObject({
+        code: "CONFIG_TYPE",
+        message: expect.stringContaining(`collections.a.${key} in ${path} must be`),
+        hint: `Correct collections.a.${key} in ${path}.`,
+      });
+    }
+    for (const [text, key] of [
+      ["models: m.gguf", "models"],
+      ["models: { embed: 5 }", "models.embed"],
+      ["global_context: [a]", "global_context"],
+      ["editorUri: 5", "editorUri"],
+    ]) {
+      const error = await readQmdConfig(fresh(`${text}\n`)).catch((thrown: unknown) => thrown);
+      expect(error).toMatchObject({ code: "CONFIG_TYPE", message: expect.stringContaining(`${key} in `) });
+    }
+    const blank =
+      "models:\nglobal_context:\ncollections:\n  a:\n    path: /x\n    pattern:\n    context:\n    update:\n";
+    expect((await readQmdConfig(fresh(blank)))?.collections).toMatchObject([{ pattern: "**/*.md", context: {} }]);
   });
 
   test.each([["editor_uri"], ["editor_uri_template"], ["editorUri"], ["editor-uri"]])(
@@ -362,6 +404,7 @@ test("a document's context goes from the widest to the narrowest, at path bounda
     globalContext: "G",
     models: {},
     hash: "",
+    issues: [],
     collections: [
       {
         name: "c",

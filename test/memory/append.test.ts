@@ -46,6 +46,11 @@ describe("appending", () => {
     expect(existsSync(join(workspace, "memory"))).toBe(false);
   });
 
+  test("a date with MEMORY.md is refused, not left out without a word", async () => {
+    expect(append("x", { target: "long-term", date: "2026-02-10" })).rejects.toThrow("MEMORY.md has none");
+    expect(existsSync(join(workspace, "MEMORY.md"))).toBe(false);
+  });
+
   test("a NUL character, which would hide the whole note from the index, is refused", async () => {
     expect(append("a\0b")).rejects.toThrow("NUL");
     expect(existsSync(join(workspace, "memory"))).toBe(false);

@@ -144,6 +144,17 @@ describe("windows", () => {
     expect(get("MEMORY.md", window)).toEqual({ path: "MEMORY.md", ...answer } as ReturnType<typeof get>);
   });
 
+  test("what a search cites or prints is read as it stands, with its lines", () => {
+    const lines = (from: number, count: number) => expect.objectContaining({ path: "MEMORY.md", from, lines: count });
+    expect(get("MEMORY.md#L1")).toEqual(lines(1, 1));
+    expect(get("MEMORY.md#L2-L3")).toEqual(lines(2, 2));
+    expect(get("MEMORY.md:1-2")).toEqual(lines(1, 2));
+    expect(get("MEMORY.md#L2-L3", { from: 1 })).toEqual(lines(1, 3));
+    expect(get("MEMORY.md#L2", { lines: 2 })).toEqual(lines(2, 2));
+    expect(get("MEMORY.md#L0")).toMatchObject({ code: "MEMORY_PATH_NOT_ALLOWED" });
+    expect(get("memory/none.md#L3")).toEqual({ text: "", path: "memory/none.md" });
+  });
+
   test("lines end with or without a carriage return", () => {
     expect(get("memory/crlf.md", { from: 1, lines: 2 })).toEqual({
       path: "memory/crlf.md",

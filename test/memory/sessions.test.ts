@@ -92,14 +92,14 @@ describe("export to Markdown", () => {
     writeFileSync(join(sessions, "a.jsonl.reset.2026-01-01T10"), turn("earlier"));
     writeFileSync(join(sessions, "a.trajectory.jsonl"), turn("noise"));
     writeFileSync(join(sessions, "empty.jsonl"), "");
-    expect(await exportSessions({ sessionsDir: sessions, exportDir, now })).toEqual({ written: 3, removed: 0 });
+    expect(await exportSessions({ sessionsDir: sessions, exportDir, now })).toMatchObject({ written: 3, removed: 0 });
     expect(readdirSync(exportDir).sort()).toEqual(["a-reset-2026-01-01T10.md", "a.md", "empty.md"]);
     expect(readFileSync(join(exportDir, "a.md"), "utf8")).toBe("# Session a\n\nUser: hello there\n");
     expect(readFileSync(join(exportDir, "empty.md"), "utf8")).toBe("# Session empty\n\n(empty)\n");
-    expect(await exportSessions({ sessionsDir: sessions, exportDir, now })).toEqual({ written: 0, removed: 0 });
+    expect(await exportSessions({ sessionsDir: sessions, exportDir, now })).toMatchObject({ written: 0, removed: 0 });
     rmSync(join(sessions, "empty.jsonl"));
     utimesSync(join(sessions, "a.jsonl.reset.2026-01-01T10"), now / 1000 - 40 * 86_400, now / 1000 - 40 * 86_400);
-    expect(await exportSessions({ sessionsDir: sessions, exportDir, retentionDays: 30, now })).toEqual({
+    expect(await exportSessions({ sessionsDir: sessions, exportDir, retentionDays: 30, now })).toMatchObject({
       written: 0,
       removed: 2,
     });
@@ -112,7 +112,7 @@ describe("export to Markdown", () => {
     await exportSessions({ sessionsDir: sessions, exportDir, now: Date.now() });
     writeFileSync(join(exportDir, "mine.md"), "# My own note\n");
     const removed = { written: 0, removed: 0 };
-    expect(await exportSessions({ sessionsDir: sessions, exportDir, now: Date.now() })).toEqual(removed);
+    expect(await exportSessions({ sessionsDir: sessions, exportDir, now: Date.now() })).toMatchObject(removed);
     const noFolder = join(sessions, "a.jsonl");
     expect(exportSessions({ sessionsDir: noFolder, exportDir, now: Date.now() })).rejects.toThrow("ENOTDIR");
     expect(readdirSync(exportDir).toSorted()).toEqual(["a.md", "mine.md"]);

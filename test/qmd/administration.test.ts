@@ -340,3 +340,41 @@ test("bench judges answers against the files that were expected", async () => {
   writeFileSync(join(home.root, "fixture.json"), '{"queries": [{}]}');
   expect((await home.run("bench", "fixture.json")).stderr).toStartWith("The fixture fixture.json can't be used: ");
 });
+
+test("a misspelt key of index.yml is said on stderr, and found by doctor", async () => {
+  const home = await qmdHome(
+    { "n/a.md": "heron\n" },
+    { yaml: "collections:\n  n:\n    path: $ROOT/n\n    ignored: [b.md]\n" },
+  );
+  for (const args of [["search", "heron"], ["update"], ["status"], ["collection", "list"]]) {
+    const { exitCode, stderr } = await home.run(...args);
+    expect(exitCode).toBe(0);
+    expect(stderr).toMatch(/^collections\.n\.ignored in \S+index\.yml is not known: did you mean ignore\?\n/);
+  }
+  expect((await home.run("doctor")).stdout).toMatch(/⚠ index config: .*\n  - collections\.n\.ignored in /);
+  home.remove();
+});
+
+test("words that a command has no use for are said to be left out", async () => {
+  const home = await homeOf({ "n/a.md": "# A\n", "n/b.md": "# B\n" });
+  const told = async (...args: string[]): Promise<[number, string]> => {
+    const { exitCode, stderr } = await home.run(...args);
+    return [exitCode, stderr];
+  };
+  expect(await told("update", "n")).toEqual([0, "Left out: n. Usage: memq update\n"]);
+  expect(await told("get", "a.md", "b.md", "c.md")).toEqual([
+    0,
+    "Left out: b.md c.md. Usage: memq get FILE[:FROM[:COUNT]]\n",
+  ]);
+  // As a shell hands on a pattern without quotes.
+  expect(await told("multi-get", "a.md", "b.md")).toEqual([0, "Left out: b.md. Usage: memq multi-get PATTERN\n"]);
+  for (const args of [
+    ["search", "a", "b"],
+    ["context", "add", "n", "two", "words"],
+    ["collection", "update-cmd", "n", "echo", "x"],
+    ["collection", "rename", "n", "m"],
+    ["skills", "get", "qmd"],
+  ]) {
+    expect(await told(...args)).toEqual([0, ""]);
+  }
+});

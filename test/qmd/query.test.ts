@@ -2,6 +2,7 @@ import { Database } from "bun:sqlite";
 import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
+import { llmCacheKey } from "../../src/store/cache.ts";
 import { hashedWords } from "../search/homes.ts";
 import { hostsOf, models } from "../llama/models-folder.ts";
 import { collectionsYaml, qmdHome, type QmdTestHome } from "./homes.ts";
@@ -75,6 +76,29 @@ describe("without embeddings and models", () => {
   });
 });
 
+test("an explanation names the rule that was used, and only that one", async () => {
+  const explained = async (...more: string[]) => {
+    const [row] = (await home.json("query", "router cat", "--json", "--explain", ...more)) as {
+      score: number;
+      explain: { rrf?: object; fusion?: { rule: string; totalScore: number; contributions: object[] } };
+    }[];
+    return { ...row?.explain, score: row?.score ?? 0 };
+  };
+  for (const [rule, ...more] of [["relative"], ["weighted", "--fusion", "weighted"]]) {
+    const { rrf, fusion, score } = await explained(...more);
+    expect(rrf).toBeUndefined();
+    expect(fusion).toMatchObject({ rule, contributions: [{ source: "fts", rank: 1 }] });
+    expect(JSON.stringify(fusion)).not.toContain("rrf");
+    expect(fusion?.totalScore).toBeCloseTo(score, 2);
+    const { stdout } = await home.run("query", "router cat", "--explain", ...more);
+    expect(stdout).toContain(`  Fusion: ${rule} total=`);
+    expect(stdout).not.toContain("RRF");
+  }
+  const { rrf, fusion } = await explained("--fusion", "rrf");
+  expect(fusion).toBeUndefined();
+  expect(Object.keys(rrf ?? {})).toContain("topRankBonus");
+});
+
 describe("with a service that embeds", () => {
   let hanging = false;
   const server = Bun.serve({
@@ -106,10 +130,10 @@ describe("with a service that embeds", () => {
   test("query is hybrid, and explains which list found what", async () => {
     const [row] = (await embedded.json("query", "cat sofa", "--json", "--explain")) as {
       path: string;
-      explain: { ftsScores: number[]; vectorScores: number[]; rrf: { contributions: { source: string }[] } };
+      explain: { ftsScores: number[]; vectorScores: number[]; fusion: { contributions: { source: string }[] } };
     }[];
     expect(row?.path).toBe("cat.md");
-    expect(row?.explain.rrf.contributions.map(({ source }) => source)).toEqual(["fts", "vec"]);
+    expect(row?.explain.fusion.contributions.map(({ source }) => source)).toEqual(["fts", "vec"]);
     expect(row?.explain.vectorScores).toHaveLength(1);
     const [found] = await embedded.json("vsearch", "the cat sleeps on the sofa", "--json");
     expect(found).toMatchObject({ path: "cat.md" });
@@ -166,10 +190,10 @@ describe("with models of its own", () => {
   test("query expands, searches by meaning and reranks, and asks no model twice", async () => {
     const first = await own.json("query", "where does the cat sleep", "--json", "--explain");
     const [row] = first as {
-      explain: { rerankScore: number; blendedScore: number; rrf: { contributions: { queryType: string }[] } };
+      explain: { rerankScore: number; blendedScore: number; fusion: { contributions: { queryType: string }[] } };
     }[];
     expect(row?.explain.rerankScore).toBeGreaterThan(0);
-    expect(row?.explain.rrf.contributions.map(({ queryType }) => queryType)).toContain("original");
+    expect(row?.explain.fusion.contributions.map(({ queryType }) => queryType)).toContain("original");
     const kept = rows("SELECT hash, result FROM llm_cache ORDER BY hash");
     expect(kept.length).toBeGreaterThan(1);
     const again = await own.json("query", "where does the cat sleep", "--json", "--explain");
@@ -190,6 +214,40 @@ describe("with models of its own", () => {
     const [row] = JSON.parse(outcome.stdout) as { explain: { rerankScore: number } }[];
     expect(row?.explain.rerankScore).toBe(0);
     expect(outcome.stderr).not.toContain("skipping expansion");
+  });
+
+  test("vsearch looks for other words too, keeps what the model said, and answers as it would without a model if that says nothing", async () => {
+    const asked = "warm place of the kitten";
+    const before = rows("SELECT hash FROM llm_cache").length;
+    const first = await own.json("vsearch", asked, "--json", "--min-score", "0");
+    const kept = rows("SELECT hash, result FROM llm_cache");
+    expect(kept.length).toBe(before + 1);
+    expect(await own.json("vsearch", asked, "--json", "--min-score", "0")).toEqual(first);
+    // What the model is made to have said: nothing, and then the words of another note.
+    const withVariants = async (variants: object[]) => {
+      const db = new Database(own.indexPath);
+      const key = llmCacheKey("expandQuery", { query: asked, model: models.expand });
+      expect(
+        db.query("UPDATE llm_cache SET result = ? WHERE hash = ?").run(JSON.stringify(variants), key).changes,
+      ).toBe(1);
+      db.close();
+      const found = await own.json("vsearch", asked, "--json", "--min-score", "0");
+      return new Map(found.map(({ path, score }) => [String(path), Number(score)]));
+    };
+    const plain = await withVariants([{ type: "lex", query: "router" }]);
+    const varied = await withVariants([{ type: "vec", query: NOTES["notes/router.md"] }]);
+    expect([...varied.keys()].toSorted()).toEqual([...plain.keys()].toSorted());
+    for (const [path, score] of plain) expect(varied.get(path)).toBeGreaterThanOrEqual(score);
+    expect(varied.get("router.md")).toBeGreaterThan(plain.get("router.md") ?? 1);
+  });
+
+  test("bench also measures all stages together", async () => {
+    own.write({
+      "fixture.json": JSON.stringify({ queries: [{ query: "where does the cat sleep", expected_files: ["cat.md"] }] }),
+    });
+    const { summary } = JSON.parse((await own.run("bench", "fixture.json", "--json")).stdout) as { summary: object };
+    expect(Object.keys(summary)).toEqual(["bm25", "vector", "hybrid", "full"]);
+    expect(summary).toMatchObject({ full: { avg_recall: 1 } });
   });
 
   test("a host that is stopped costs only what it would have added", async () => {

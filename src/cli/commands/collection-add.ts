@@ -6,11 +6,11 @@ import { DEFAULT_PATTERN } from "../../home/index-yml.ts";
 import { absolutePath } from "../../home/paths.ts";
 import { pendingEmbeddings } from "../../sync/pending.ts";
 import { withWriterLock } from "../../store/lock.ts";
-import { notice, writeOut } from "../output.ts";
+import { writeOut } from "../output.ts";
 import type { Invocation, Program } from "../parse.ts";
 import { value } from "../parse.ts";
 import { checkCollectionName } from "../qmd/scope.ts";
-import { keepTrust, noteSkipped, qmdHomeOf, shellFolder } from "../qmd/home.ts";
+import { keepTrust, noteHome, qmdHomeOf, shellFolder } from "../qmd/home.ts";
 import { embedHint, indexCollection, openForWriting } from "../qmd/indexing.ts";
 
 /** `collection add PATH`: records the collection and indexes it. The very same one again is brought up to date. */
@@ -22,7 +22,6 @@ export async function run(invocation: Invocation): Promise<void> {
   const name = value(invocation, "name") ?? (basename(path) || "root");
   checkCollectionName(name);
   const pattern = value(invocation, "mask") ?? value(invocation, "glob") ?? DEFAULT_PATTERN;
-  if (words.length > 1) notice(`Only one path is added at a time: ${words.slice(1).join(" ")} was left out.`);
 
   const before = await qmdHomeOf(invocation);
   const { configPath, indexPath } = before.places;
@@ -30,7 +29,7 @@ export async function run(invocation: Invocation): Promise<void> {
     const isNew = await addCollection(configPath, { name, path, pattern });
     const qmd = isNew ? await keepTrust(invocation, before) : before;
     writeOut(isNew ? `Creating collection '${name}'...\n` : `Collection '${name}' is there already.\n`);
-    noteSkipped({ ...qmd, skipped: qmd.skipped.filter((one) => one.name === name) });
+    noteHome({ ...qmd, skipped: qmd.skipped.filter((one) => one.name === name) });
     const index = openForWriting(qmd);
     try {
       await indexCollection(index, qmd, name);

@@ -7,14 +7,14 @@ import { writeJson, writeOut } from "../output.ts";
 import type { Invocation } from "../parse.ts";
 import { flag } from "../parse.ts";
 import { formatOf } from "../qmd/format.ts";
-import { noteSkipped, qmdHomeOf } from "../qmd/home.ts";
+import { noteHome, qmdHomeOf } from "../qmd/home.ts";
 import { ago } from "../qmd/words.ts";
 
 /** `collection list`; as JSON an array of `{name, path, pattern}`, which needs no index. */
 export async function run(invocation: Invocation): Promise<void> {
   const qmd = await qmdHomeOf(invocation);
   const { collections } = qmd.config;
-  noteSkipped(qmd);
+  noteHome(qmd);
   if (formatOf(invocation) === "json" || flag(invocation, "json")) {
     return writeJson(collections.map(({ name, path, pattern }) => ({ name, path: rootOf(path, qmd), pattern })));
   }

@@ -31,7 +31,7 @@ async function serveInBackground(invocation: Invocation, access: Access): Promis
 /** Resolves after a signal, when everything is closed. */
 async function serve(invocation: Invocation, access: Access, ready: () => void = () => {}): Promise<void> {
   const { program } = invocation;
-  const port = number(invocation, "port", { min: 0, max: 65_535, whole: true }) ?? DEFAULT_PORT;
+  const port = number(invocation, "port") ?? DEFAULT_PORT;
   const surface = await surfaceOf(invocation);
   const server = startHttp({ surface, identity: { name: program }, access, port, log: notice });
   process.on("unhandledRejection", (error) => notice(messageOf(error)));

@@ -2,15 +2,14 @@ import { usageError } from "../../errors.ts";
 import { appendForAgent } from "../../memory/append.ts";
 import { writeJson, writeOut } from "../output.ts";
 import type { Invocation } from "../parse.ts";
-import { flag, value } from "../parse.ts";
+import { choice, flag, value } from "../parse.ts";
 import { withEngine } from "./memory-engine.ts";
 
 /** `memq memory append TEXT`. */
 export function run(invocation: Invocation): Promise<void> {
   const text = invocation.words.join(" ");
-  const target = value(invocation, "target") ?? "daily";
+  const target = choice(invocation, "target", ["daily", "long-term"]) ?? "daily";
   if (text.trim() === "") throw usageError("Missing text.", 'memq memory append "- Ana prefers short answers."');
-  if (target !== "daily" && target !== "long-term") throw usageError("--target is daily or long-term.");
   const date = value(invocation, "date");
   return withEngine(invocation, async (engine) => {
     const appended = await appendForAgent(engine.agent, { text, target, date });

@@ -20,7 +20,7 @@ export function run(invocation: Invocation): Promise<void> {
       compactionCount,
       contextTokens: required(invocation, "context-tokens"),
       contextWindow: required(invocation, "context-window"),
-      transcriptBytes: number(invocation, "transcript-bytes", { min: 0, whole: true }),
+      transcriptBytes: number(invocation, "transcript-bytes"),
       workspaceAccess: value(invocation, "workspace-access"),
     };
     const answer = await engine.withIndex((index) => checkFlush(engine.agent, index, question));
@@ -30,7 +30,7 @@ export function run(invocation: Invocation): Promise<void> {
 }
 
 function required(invocation: Invocation, name: "context-tokens" | "context-window" | "compaction-count"): number {
-  const given = number(invocation, name, { min: 0, whole: true });
+  const given = number(invocation, name);
   if (given === undefined) throw usageError(`Missing --${name}.`);
   return given;
 }

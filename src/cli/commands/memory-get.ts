@@ -8,8 +8,7 @@ import { withEngine } from "./memory-engine.ts";
 export function run(invocation: Invocation): Promise<void> {
   const [path] = invocation.words;
   if (path === undefined) throw usageError("Missing path.", "memq memory get memory/2026-02-10.md");
-  const lines = { min: 1, whole: true };
-  const request = { path, from: number(invocation, "from", lines), lines: number(invocation, "lines", lines) };
+  const request = { path, from: number(invocation, "from"), lines: number(invocation, "lines") };
   return withEngine(invocation, async (engine) => {
     const answer = engine.get(request);
     if (flag(invocation, "json")) writeJson(answer);

@@ -42,12 +42,13 @@ function requestOf(invocation: Invocation): MemorySearchRequest {
   const tags = values(invocation, "tag");
   return {
     query,
-    maxResults: number(invocation, "max-results", { min: 1, max: 200, whole: true }),
-    minScore: number(invocation, "min-score", { min: 0, max: 1, whole: false }),
+    maxResults: number(invocation, "max-results"),
+    minScore: number(invocation, "min-score"),
     corpus: choice(invocation, "corpus", ["memory", "sessions", "all"]),
     sessionKey: value(invocation, "session-key"),
+    byOwner: true,
     chatType: value(invocation, "chat-type"),
-    deadlineMs: number(invocation, "deadline", { min: 1, max: 600_000, whole: true }),
+    deadlineMs: number(invocation, "deadline"),
     since: value(invocation, "since"),
     until: value(invocation, "until"),
     ...(tags.length === 0 ? {} : { tags }),

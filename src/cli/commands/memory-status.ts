@@ -42,7 +42,8 @@ async function agentStatus(engine: MemoryEngine, invocation: Invocation): Promis
 }
 
 function textOf({ agentId, status, indexError }: Row, verbose: boolean): string {
-  if (status.disabled) return `${styled("bold", "Memory Search")} (${agentId})\nMemory search disabled.\n`;
+  const title = `${styled("bold", "Memory Search")} (${agentId})`;
+  if (status.disabled) return [title, "Memory search disabled.", ...issueLines(status.issues), ""].join("\n");
   const { vector, cache, batch, scan, embeddingProbe: probe, fallback } = status;
   const files = scan === undefined ? `${status.files}` : `${status.files}/${scan.totalFiles}`;
   const embeddings =
@@ -52,6 +53,7 @@ function textOf({ agentId, status, indexError }: Row, verbose: boolean): string 
         ? `ready (${probe.dims} dimensions, ${probe.ms} ms, ${probe.textsPerSecond} texts of 100 words a second)`
         : `unavailable: ${probe.error}`;
   const rows: [string, string | null | undefined][] = [
+    ["Backend", status.backend === "qmd" ? "the agent's qmd home" : null],
     ["Provider", `${status.provider} (requested: ${status.requestedProvider})`],
     ["Why", status.custom.providerOrigin],
     ["Model", status.model],
@@ -78,19 +80,29 @@ function textOf({ agentId, status, indexError }: Row, verbose: boolean): string 
     ["Batch", batch.enabled ? "enabled" : "disabled"],
     ["Last sync failed", status.lastSyncError ?? indexError],
   ];
-  const settings = verbose ? (status.settings ?? []) : [];
-  const issues = [...status.issues, ...(scan?.issues ?? [])];
   return [
-    `${styled("bold", "Memory Search")} (${agentId})`,
+    title,
     ...rows.flatMap(([label, text]) =>
       text === null || text === undefined || text === "" ? [] : [`${label}: ${text}`],
     ),
-    ...(settings.length === 0 ? [] : ["Settings:", ...settings.map(settingLine)]),
-    ...(issues.length === 0 ? [] : ["Issues:", ...issues.map((issue) => `  ${issue}`)]),
+    ...settingLines(status.settings ?? [], verbose),
+    ...issueLines([...status.issues, ...(scan?.issues ?? [])]),
     "",
   ].join("\n");
 }
 
-function settingLine({ key, value, origin }: NonNullable<MemoryStatus["settings"]>[number]): string {
-  return `  ${key} = ${JSON.stringify(value)} (${origin})`;
+/** What each setting resolved to and where that stands: those that are set, and with `--verbose` those at their default too. */
+function settingLines(settings: NonNullable<MemoryStatus["settings"]>, verbose: boolean): string[] {
+  if (settings.length === 0) return [];
+  const shown = verbose ? settings : settings.filter(({ origin }) => origin !== "default");
+  const others = settings.length - shown.length;
+  return [
+    "Settings:",
+    ...shown.map(({ key, value, origin }) => `  ${key} = ${JSON.stringify(value)} (${origin})`),
+    ...(others === 0 ? [] : [`  ${others} others are at their default; --verbose shows them`]),
+  ];
+}
+
+function issueLines(issues: readonly string[]): string[] {
+  return issues.length === 0 ? [] : ["Issues:", ...issues.map((issue) => `  ${issue}`)];
 }

@@ -2,9 +2,11 @@ import { readFileSync } from "node:fs";
 import { openProvider } from "../../embed/registry.ts";
 import type { EmbeddingProvider } from "../../embed/types.ts";
 import { MemqError, messageOf } from "../../errors.ts";
-import type { SearchProfile } from "../../home/types.ts";
+import { deepSearch } from "../../search/deep.ts";
 import { judged, type Judgement } from "../../search/judge.ts";
-import { search } from "../../search/search.ts";
+import { openQueryModels, type QueryModels } from "../../search/query-models.ts";
+import { search, type SearchEngine } from "../../search/search.ts";
+import type { SearchAnswer, SearchRequest } from "../../search/types.ts";
 import { vectorCount } from "../../store/maintenance.ts";
 import { notice, writeJson, writeOut } from "../output.ts";
 import type { Invocation } from "../parse.ts";
@@ -16,12 +18,46 @@ type Question = { id: string; query: string; type: string; expected: string[]; k
 type Fixture = { collection: string | undefined; questions: Question[] };
 type Measured = Judgement & { latency_ms: number };
 
-/** How documents are searched; `needsVectors` is left out where there are none. */
-const BACKENDS: { name: string; needsVectors: boolean; profile: Partial<SearchProfile> }[] = [
-  { name: "bm25", needsVectors: false, profile: {} },
-  { name: "vector", needsVectors: true, profile: { hybrid: false } },
-  { name: "hybrid", needsVectors: true, profile: {} },
+/** What answers a question, as far as it is at hand. */
+type Means = { provider: EmbeddingProvider | null; models: QueryModels };
+type Backend = {
+  name: string;
+  isThere: (means: Means) => boolean;
+  answer: (engine: SearchEngine, request: SearchRequest, means: Means) => Promise<SearchAnswer>;
+};
+
+/** Ways to search: words, meaning, both, and all the stages of `query`. */
+const BACKENDS: Backend[] = [
+  {
+    name: "bm25",
+    isThere: () => true,
+    answer: (engine, request) => search({ ...engine, provider: null }, request),
+  },
+  {
+    name: "vector",
+    isThere: ({ provider }) => provider !== null,
+    answer: (engine, request) => search(engine, { ...request, profile: { ...request.profile, hybrid: false } }),
+  },
+  {
+    name: "hybrid",
+    isThere: ({ provider }) => provider !== null,
+    answer: (engine, request) => search(engine, request),
+  },
+  {
+    name: "full",
+    isThere: ({ provider, models }) => provider !== null || models.expand !== undefined || models.rerank !== undefined,
+    answer: (engine, request, { models: { expand, rerank } }) =>
+      deepSearch(engine, {
+        ...request,
+        document: { kind: "plain", query: request.query },
+        candidateLimit: CANDIDATES,
+        rrf: false,
+        ...(expand === undefined ? {} : { expand }),
+        ...(rerank === undefined ? {} : { rerank }),
+      }),
+  },
 ];
+const CANDIDATES = 40;
 const ROWS = 10;
 const DEADLINE_MS = 30_000;
 
@@ -40,14 +76,17 @@ export async function run(invocation: Invocation): Promise<void> {
   if (name !== undefined && !known.includes(name)) throw collectionNotFound(name, invocation.program);
   const scope = name === undefined ? known : [name];
   const provider = vectorCount(open.index) > 0 ? await providerOf(open) : null;
+  const models = await openQueryModels(open.index, open.qmd.models, {
+    modelsDir: open.qmd.places.modelsDir,
+    wanted: { expand: true, rerank: true },
+  });
   try {
-    const backends = BACKENDS.filter(({ needsVectors }) => !needsVectors || provider !== null);
+    const backends = BACKENDS.filter(({ isThere }) => isThere({ provider, models }));
     const results: (Result & { query: string; type: string })[] = [];
     for (const question of questions) {
       const measured: Record<string, Measured> = {};
-      for (const { name: backend, needsVectors, profile } of backends) {
-        measured[backend] = await ask(open, question, { scope, profile, provider: needsVectors ? provider : null });
-      }
+      for (const backend of backends)
+        measured[backend.name] = await ask(open, question, scope, backend, { provider, models });
       results.push({ id: question.id, query: question.query, type: question.type, backends: measured });
     }
     const names = backends.map((one) => one.name);
@@ -60,6 +99,7 @@ export async function run(invocation: Invocation): Promise<void> {
       writeOut(tables(results, summary));
     }
   } finally {
+    models.close();
     await provider?.close();
     open.index.close();
   }
@@ -84,21 +124,21 @@ async function providerOf({ qmd }: OpenQmd): Promise<EmbeddingProvider | null> {
 async function ask(
   { qmd: { home }, index }: OpenQmd,
   { query, expected, k }: Question,
-  how: { scope: string[]; profile: Partial<SearchProfile>; provider: EmbeddingProvider | null },
+  collections: string[],
+  backend: Backend,
+  means: Means,
 ): Promise<Measured> {
   const started = performance.now();
-  const { hits } = await search(
-    { home, index, provider: how.provider },
-    {
-      query,
-      profile: { ...home.search, ...how.profile },
-      limit: Math.max(ROWS, k),
-      minScore: 0,
-      collections: how.scope,
-      asOf: Date.now(),
-      deadline: Date.now() + DEADLINE_MS,
-    },
-  );
+  const request = {
+    query,
+    profile: home.search,
+    limit: Math.max(ROWS, k),
+    minScore: 0,
+    collections,
+    asOf: Date.now(),
+    deadline: Date.now() + DEADLINE_MS,
+  };
+  const { hits } = await backend.answer({ home, index, provider: means.provider }, request, means);
   const latency = Math.round((performance.now() - started) * 10) / 10;
   const found = hits.map(({ collection, path }) => `${collection}/${path}`);
   return { ...judged(found, expected, k), latency_ms: latency };

@@ -13,7 +13,7 @@ import type { SyncProgress } from "../../sync/report.ts";
 import { syncIndex } from "../../sync/sync.ts";
 import { notice, showProgress, writeOut } from "../output.ts";
 import type { Invocation } from "../parse.ts";
-import { flag, value, values } from "../parse.ts";
+import { flag, number, values } from "../parse.ts";
 import { qmdHomeOf } from "../qmd/home.ts";
 import { abortWithParent } from "../qmd/parent.ts";
 import { collectionNotFound } from "../qmd/scope.ts";
@@ -122,24 +122,15 @@ function collectionsOf(invocation: Invocation, { config }: QmdHome): string[] | 
   return [name];
 }
 
-/** The limits asked for. Throws qmd's sentences (exit 1). */
+/** The limits asked for. */
 function limitsOf(invocation: Invocation): { timeoutMs: number | null; shown: string | null } {
-  const docs = value(invocation, "max-docs-per-batch");
-  const megabytes = value(invocation, "max-batch-mb");
-  const positive = (text: string | undefined, name: string, otherwise: number): number => {
-    if (text === undefined) return otherwise;
-    if (/^\d+$/.test(text.trim()) && Number(text) > 0) return Number(text);
-    throw new MemqError("USAGE", `${name} must be a positive integer`);
-  };
-  const count = positive(docs, "maxDocsPerBatch", 64);
-  const size = positive(megabytes, "maxBatchBytes", 64);
-  const minutes = value(invocation, "timeout");
-  if (minutes !== undefined && !(Number(minutes) >= 0 && minutes.trim() !== "")) {
-    throw new MemqError("USAGE", "--timeout must be a non-negative number of minutes (0 = no limit)");
-  }
+  const docs = number(invocation, "max-docs-per-batch");
+  const megabytes = number(invocation, "max-batch-mb");
+  const minutes = number(invocation, "timeout") ?? 0;
+  const isAsked = docs !== undefined || megabytes !== undefined;
   return {
-    timeoutMs: minutes === undefined || Number(minutes) === 0 ? null : Number(minutes) * 60_000,
-    shown: docs === undefined && megabytes === undefined ? null : `${count} docs / ${sizeText(size * 1024 * 1024)}`,
+    timeoutMs: minutes === 0 ? null : minutes * 60_000,
+    shown: isAsked ? `${docs ?? 64} docs / ${sizeText((megabytes ?? 64) * 1024 * 1024)}` : null,
   };
 }
 

@@ -23,8 +23,8 @@ export async function run(invocation: Invocation): Promise<number> {
       `Usage: ${program} get <filepath>[:from[:count]] [--from <line>] [-l <lines>] [--no-line-numbers] [--full-path]`,
     );
   }
-  const from = number(invocation, "from", { min: -Number.MAX_SAFE_INTEGER, whole: true });
-  const most = number(invocation, "l", { min: 1, whole: true });
+  const from = number(invocation, "from");
+  const most = number(invocation, "l");
   const { open, asked } = await lookedUp(invocation, await openQmd(invocation), name);
   const { resolution } = asked;
   if (resolution.kind === "ambiguous") return ambiguous(open, asked.name, resolution.documents);

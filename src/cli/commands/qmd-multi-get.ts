@@ -26,8 +26,8 @@ export async function run(invocation: Invocation): Promise<number> {
     );
   }
   const options = {
-    lines: number(invocation, "l", { min: 1, whole: true }) ?? Infinity,
-    maxChars: number(invocation, "max-bytes", { min: 1, whole: true }) ?? DEFAULT_MAX,
+    lines: number(invocation, "l") ?? Infinity,
+    maxChars: number(invocation, "max-bytes") ?? DEFAULT_MAX,
     lineNumbers: !flag(invocation, "no-line-numbers"),
     fullPath: flag(invocation, "full-path"),
   };

@@ -2,15 +2,14 @@ import { type DeepRequest, deepSearch } from "../../search/deep.ts";
 import { explanationLines } from "../../search/deep-explanation.ts";
 import { parseQueryDocument, primaryQuery } from "../../search/query-document.ts";
 import { openQueryModels } from "../../search/query-models.ts";
-import { keepLlmAnswers } from "../../store/cache.ts";
 import { notice } from "../output.ts";
 import type { Invocation } from "../parse.ts";
 import { choice, flag, number, value } from "../parse.ts";
 import { printHits } from "../qmd/answer.ts";
 import { limitOf, minScoreOf, queryOf, requestOf } from "../qmd/ask.ts";
 import { formatOf } from "../qmd/format.ts";
-import { deadlineOf, openMeaning, sayWhatWasLeftOut } from "../qmd/meaning.ts";
-import { type OpenQmd, openQmd } from "../qmd/open.ts";
+import { deadlineOf, keepAnswers, openMeaning, sayWhatWasLeftOut } from "../qmd/meaning.ts";
+import { openQmd } from "../qmd/open.ts";
 import { scopeOf } from "../qmd/scope.ts";
 
 const CANDIDATES = 40;
@@ -24,9 +23,8 @@ export async function run(invocation: Invocation): Promise<void> {
   const limit = limitOf(invocation, format);
   const minScore = minScoreOf(invocation) ?? 0;
   const fusion = choice(invocation, "fusion", ["relative", "weighted", "rrf"]) ?? "relative";
-  const candidateLimit = number(invocation, "candidate-limit", { min: 1, whole: true }) ?? CANDIDATES;
+  const candidateLimit = number(invocation, "candidate-limit") ?? CANDIDATES;
   const deadline = deadlineOf(invocation);
-  if (flag(invocation, "no-gpu")) process.env["QMD_FORCE_CPU"] = "1";
 
   const open = await openQmd(invocation);
   const { home } = open.qmd;
@@ -74,11 +72,4 @@ export async function run(invocation: Invocation): Promise<void> {
         }),
   });
   await keepAnswers(open, models.answers);
-}
-
-/** The answer is out; what models said is kept for the next time. */
-async function keepAnswers({ index, qmd }: OpenQmd, answers: ReadonlyMap<string, string>): Promise<void> {
-  if (answers.size === 0 || index.state !== "ready") return;
-  index.close();
-  await keepLlmAnswers(qmd.places.indexPath, answers);
 }

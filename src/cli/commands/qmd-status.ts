@@ -9,7 +9,7 @@ import { pendingEmbeddings } from "../../sync/pending.ts";
 import { notice, writeOut } from "../output.ts";
 import type { Invocation, Program } from "../parse.ts";
 import { notesDaemonFiles } from "./mcp-home.ts";
-import { noteSkipped, qmdHomeOf } from "../qmd/home.ts";
+import { noteHome, qmdHomeOf } from "../qmd/home.ts";
 import { ago, sizeText } from "../qmd/words.ts";
 
 const CONTEXT_CHARS = 60;
@@ -18,7 +18,7 @@ const CONTEXT_CHARS = 60;
 export async function run(invocation: Invocation): Promise<void> {
   const { program } = invocation;
   const qmd = await qmdHomeOf(invocation);
-  noteSkipped(qmd);
+  noteHome(qmd);
   const index = openIndex(qmd.places.indexPath, { mode: "read" });
   try {
     for (const warning of index.warnings) notice(warning);

@@ -1,17 +1,18 @@
-import { search } from "../../search/search.ts";
+import { searchWithVariants } from "../../search/expansion.ts";
+import { openQueryModels } from "../../search/query-models.ts";
 import { servingIdentity } from "../../store/identity.ts";
 import type { Invocation } from "../parse.ts";
 import { value } from "../parse.ts";
 import { printHits } from "../qmd/answer.ts";
 import { limitOf, minScoreOf, queryOf, requestOf } from "../qmd/ask.ts";
 import { formatOf } from "../qmd/format.ts";
-import { deadlineOf, openMeaning, sayWhatWasLeftOut } from "../qmd/meaning.ts";
+import { deadlineOf, keepAnswers, openMeaning, sayWhatWasLeftOut } from "../qmd/meaning.ts";
 import { openQmd } from "../qmd/open.ts";
 import { scopeOf } from "../qmd/scope.ts";
 
 const DEFAULT_MINIMUM = 0.3;
 
-/** `vsearch QUERY`: by meaning alone. Keywords stand in when the question can't be embedded in time, and that is said. */
+/** `vsearch QUERY`: by meaning alone, also that of other words where a model writes some. Keywords stand in when the question can't be embedded in time, and that is said. */
 export async function run(invocation: Invocation): Promise<void> {
   const format = formatOf(invocation);
   const query = queryOf(invocation);
@@ -30,7 +31,16 @@ export async function run(invocation: Invocation): Promise<void> {
     limit,
     deadline,
   });
-  const answer = await search({ home, index: open.index, provider }, { ...request, minScore });
-  sayWhatWasLeftOut(degraded ? { ...answer, degraded: ["vector"] } : answer);
+  const models = await openQueryModels(open.index, open.qmd.models, {
+    modelsDir: open.qmd.places.modelsDir,
+    wanted: { expand: provider !== null, rerank: false },
+  });
+  const answer = await searchWithVariants(
+    { home, index: open.index, provider },
+    { ...request, minScore },
+    models.expand,
+  );
+  sayWhatWasLeftOut(degraded ? { ...answer, degraded: ["vector", ...answer.degraded] } : answer);
   printHits(invocation, open, answer.hits, { format, query, intent: value(invocation, "intent") });
+  await keepAnswers(open, models.answers);
 }

@@ -24,13 +24,13 @@ export function queryOf({ words, program, command }: Invocation): string {
 
 /** How many rows are wanted. */
 export function limitOf(invocation: Invocation, format: Format): number {
-  const asked = number(invocation, "n", { min: 1, whole: true });
+  const asked = number(invocation, "n");
   return flag(invocation, "all") ? ALL_ROWS : (asked ?? ROWS[format] ?? OTHER_ROWS);
 }
 
 /** The least score asked for, or undefined. */
 export function minScoreOf(invocation: Invocation): number | undefined {
-  return number(invocation, "min-score", { min: 0, max: 1, whole: false });
+  return number(invocation, "min-score");
 }
 
 /** What all searches of the surface have in common; `limit` counts documents. */

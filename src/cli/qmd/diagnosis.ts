@@ -50,11 +50,12 @@ export function configurationFindings(qmd: QmdHome, program: Program): Finding[]
   const missing = home.collections.filter(({ root }) => !existsSync(root));
   const findings: Finding[] = [
     {
-      ok: true,
+      ok: config.issues.length === 0,
       label: "index config",
       details: hasConfig
         ? `${places.configPath}, ${config.collections.length} collection(s)`
         : `none yet (${places.configPath})`,
+      more: config.issues,
     },
   ];
   if (config.collections.length === 0) findings[0] = withAdvice(findings[0], `Run '${program} collection add <path>'.`);

@@ -1,21 +1,17 @@
-import { MemqError } from "../../errors.ts";
+import { FORMATS } from "../options.ts";
 import type { Invocation } from "../parse.ts";
 import { flag, value } from "../parse.ts";
 
 /** How results are printed. */
-export type Format = "cli" | "json" | "csv" | "md" | "xml" | "files";
+export type Format = (typeof FORMATS)[number];
 
-const FORMATS: readonly Format[] = ["cli", "json", "csv", "md", "xml", "files"];
 /** The older flags, the first that was given counts. */
 const FLAGS = ["csv", "md", "xml", "files", "json"] as const;
 
-/** The format asked for; `--format` beats the flags. Throws a usage error (exit 1, as qmd) for one that there is not. */
+/** The format asked for; `--format` beats the flags. */
 export function formatOf(invocation: Invocation): Format {
-  const named = value(invocation, "format");
-  if (named === undefined) return FLAGS.find((name) => flag(invocation, name)) ?? "cli";
-  const found = FORMATS.find((format) => format === named.trim().toLowerCase());
-  if (found !== undefined) return found;
-  throw new MemqError("USAGE", `Unknown --format value: ${named}`, { hint: `Valid: ${FORMATS.join(", ")}` });
+  const named = value(invocation, "format")?.trim().toLowerCase();
+  return FORMATS.find((format) => format === named) ?? FLAGS.find((name) => flag(invocation, name)) ?? "cli";
 }
 
 /** A value of a CSV row (RFC 4180): quoted where it must be. */

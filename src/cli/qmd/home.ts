@@ -13,8 +13,9 @@ export function qmdHomeOf(
   return resolveQmdHome({ index: name, env: process.env, cwd: process.cwd() });
 }
 
-/** Says which collections are left out because the project's configuration is not trusted. */
-export function noteSkipped({ skipped }: QmdHome): void {
+/** Says which collections are left out because the project's configuration is not trusted, and which of its keys look misspelt. */
+export function noteHome({ skipped, home }: QmdHome): void {
+  for (const issue of home.issues) notice(issue);
   for (const { name, path } of skipped) {
     notice(`Skipping collection '${name}' — path ${path} is outside this project and this .qmd config is not trusted.`);
   }

@@ -2,6 +2,7 @@ import { openProvider } from "../../embed/registry.ts";
 import type { EmbeddingProvider } from "../../embed/types.ts";
 import { untrustedNotice } from "../../home/trust.ts";
 import { documentCounts } from "../../store/documents.ts";
+import { keepLlmAnswers } from "../../store/cache.ts";
 import { servingIdentity } from "../../store/identity.ts";
 import { missingVectorCounts } from "../../store/vectors.ts";
 import { isOnTerminal, notice } from "../output.ts";
@@ -17,7 +18,7 @@ const ENDING = { ms: 150, share: 0.1 };
 
 /** When the answer must be printed, in milliseconds since 1970, so that the process has ended as long after its start as is allowed. */
 export function deadlineOf(invocation: Invocation): number {
-  const asked = number(invocation, "deadline", { min: 1, whole: true });
+  const asked = number(invocation, "deadline");
   const configured = Number(process.env["MEMQ_DEADLINE_MS"]);
   const otherwise = configured > 0 ? configured : isOnTerminal() ? DEADLINE_MS.terminal : DEADLINE_MS.piped;
   const allowed = asked ?? otherwise;
@@ -59,4 +60,11 @@ export function sayWhatWasLeftOut({ degraded, notices }: { degraded: string[]; n
   const reasons = notices.join(" ");
   if (degraded.length > 0) notice(`Degraded answer, without ${degraded.join(" and ")}. ${reasons}`.trimEnd());
   else if (reasons !== "") notice(reasons);
+}
+
+/** Where the answer is out, keeps what models said for the next time. */
+export async function keepAnswers({ index, qmd }: OpenQmd, answers: ReadonlyMap<string, string>): Promise<void> {
+  if (answers.size === 0 || index.state !== "ready") return;
+  index.close();
+  await keepLlmAnswers(qmd.places.indexPath, answers);
 }

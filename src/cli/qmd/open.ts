@@ -1,11 +1,12 @@
 import { messageOf } from "../../errors.ts";
-import { type QmdHome, resolveQmdHome } from "../../home/qmd-home.ts";
+import type { QmdHome } from "../../home/qmd-home.ts";
 import { hasDocuments } from "../../store/documents.ts";
 import { openIndex } from "../../store/open.ts";
 import type { Index } from "../../store/types.ts";
 import { notice } from "../output.ts";
 import type { Invocation, Program } from "../parse.ts";
 import { value } from "../parse.ts";
+import { noteHome, qmdHomeOf } from "./home.ts";
 
 /** A qmd home with its index open for reading: what every command that only looks works with. */
 export type OpenQmd = {
@@ -25,12 +26,8 @@ export async function openQmd(
   name: string | undefined = value(invocation, "index"),
 ): Promise<OpenQmd> {
   const { program } = invocation;
-  const qmd = await resolveQmdHome({ index: name, env: process.env, cwd: process.cwd() });
-  for (const { name: collection, path } of qmd.skipped) {
-    notice(
-      `Skipping collection '${collection}' — path ${path} is outside this project and this .qmd config is not trusted.`,
-    );
-  }
+  const qmd = await qmdHomeOf(invocation, name);
+  noteHome(qmd);
   let index = openIndex(qmd.places.indexPath, { mode: "read" });
   if (index.state === "unprepared" && hasDocuments(index)) index = await prepared(index, qmd);
   for (const warning of index.warnings) notice(warning);

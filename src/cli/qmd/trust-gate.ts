@@ -2,14 +2,17 @@ import type { QmdHome } from "../../home/qmd-home.ts";
 import { recordTrust, untrustedNotice } from "../../home/trust.ts";
 import { isOnTerminal, notice } from "../output.ts";
 import type { Invocation } from "../parse.ts";
-import { noteSkipped, qmdHomeOf } from "./home.ts";
+import { noteHome, qmdHomeOf } from "./home.ts";
 
 /**
  * The home as far as its configuration may be followed. One that came with a checkout and asks for more than it may is shown to
  * the person at the terminal, who may approve it; without a terminal what it asks for is left out, with a notice.
  */
 export async function gated(invocation: Invocation, qmd: QmdHome): Promise<QmdHome> {
-  if (qmd.trust.state !== "untrusted") return qmd;
+  if (qmd.trust.state !== "untrusted") {
+    noteHome(qmd);
+    return qmd;
+  }
   const lines = untrustedNotice(qmd.trust, invocation.program);
   if (process.stdin.isTTY && isOnTerminal()) {
     const items = lines.filter((line) => line.startsWith("  "));
@@ -19,6 +22,6 @@ export async function gated(invocation: Invocation, qmd: QmdHome): Promise<QmdHo
       return qmdHomeOf(invocation);
     }
   } else for (const line of lines) notice(line);
-  noteSkipped(qmd);
+  noteHome(qmd);
   return qmd;
 }

@@ -180,7 +180,7 @@ function appendTool(service: MemoryService): Tool {
       const engine = await service.engine();
       const { appendForAgent } = await import("../../memory/append.ts");
       const appended = await appendForAgent(engine.agent, { text, target, date });
-      engine.outdated();
+      engine.appended();
       return jsonAnswer(appended);
     },
   });

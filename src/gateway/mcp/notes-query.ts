@@ -5,6 +5,7 @@ import { MemqError } from "../../errors.ts";
 import type { EmbeddingProvider } from "../../embed/types.ts";
 import { contextOf } from "../../home/qmd-contexts.ts";
 import { deepSearch } from "../../search/deep.ts";
+import { searchWithVariants } from "../../search/expansion.ts";
 import { hunkOf, type LineTerms } from "../../search/hunk.ts";
 import { checkTypedQuery, parseQueryDocument, primaryQuery, type QueryDocument } from "../../search/query-document.ts";
 import { openQueryModels } from "../../search/query-models.ts";
@@ -102,17 +103,19 @@ async function answerOf(
   const { home } = qmd;
   const { how, document, limit, minScore, intent } = question;
   const common = { collections, deadline, limit, minScore, asOf: Date.now(), profile: home.search };
-  if (how !== "deep") {
-    const profile = { ...home.search, hybrid: how === "words" };
-    if (how === "meaning" && provider === null)
-      return { hits: [], mode: "keyword", degraded: [], notices: [], stale: false };
-    return search({ home, index, provider }, { ...common, profile, query: primaryQuery(document) });
-  }
+  if (how === "words") return search({ home, index, provider }, { ...common, query: primaryQuery(document) });
+  if (how === "meaning" && provider === null)
+    return { hits: [], mode: "keyword", degraded: [], notices: [], stale: false };
   const models = await openQueryModels(index, qmd.models, {
     modelsDir: qmd.places.modelsDir,
-    wanted: { expand: document.kind === "plain", rerank: question.rerank !== false },
+    wanted: { expand: document.kind === "plain", rerank: how === "deep" && question.rerank !== false },
   });
   try {
+    if (how === "meaning") {
+      const profile = { ...home.search, hybrid: false };
+      const asked = { ...common, profile, query: primaryQuery(document) };
+      return await searchWithVariants({ home, index, provider }, asked, models.expand);
+    }
     return await deepSearch(
       { home, index, provider },
       {

@@ -19,7 +19,7 @@ export function notesSurface(invocation: Invocation): McpSurface {
   const named = values(invocation, "collection");
   const configured = Number(process.env["MEMQ_DEADLINE_MS"]);
   const otherwise = configured > 0 ? configured : DEADLINE_MS;
-  const deadlineMs = number(invocation, "deadline", { min: 1, whole: true }) ?? otherwise;
+  const deadlineMs = number(invocation, "deadline") ?? otherwise;
   const notes: Notes = {
     ask: (question) => askNotes(home, named, { ...question, deadlineMs }),
     home,

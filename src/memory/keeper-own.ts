@@ -1,0 +1,56 @@
+import type { Collection, Home } from "../home/types.ts";
+import { findDocument } from "../store/documents.ts";
+import type { Index } from "../store/types.ts";
+import type { Freshness } from "../sync/freshness.ts";
+import type { SyncReport } from "../sync/report.ts";
+import type { ServedAgent } from "./backend.ts";
+import type { EngineOptions, IndexOptions } from "./engine.ts";
+import type { IndexReader } from "./index-reader.ts";
+import { inBackground, type Keeper, type KeeperTools, reportSync } from "./keeper.ts";
+
+/** The built-in index. */
+export async function keepOwn(agent: ServedAgent, options: EngineOptions, tools: KeeperTools): Promise<Keeper> {
+  const { home } = agent;
+  const freshness = options.live ? await openFreshness(agent, tools.reader, options) : null;
+  const sync = (wanted: IndexOptions): Promise<SyncReport> =>
+    freshness === null ? syncOnce(home, wanted) : freshness.sync(wanted);
+  return {
+    freshness,
+    sync,
+    async syncInBackground(written) {
+      const work = tools.noted(sync({ onProgress: ({ phase }) => phase === "embed" && written() }));
+      await inBackground(work, options);
+    },
+  };
+}
+
+async function openFreshness(agent: ServedAgent, reader: IndexReader, options: EngineOptions): Promise<Freshness> {
+  const { keepFresh } = await import("../sync/freshness.ts");
+  const { transcriptDeltas } = await import("./deltas.ts");
+  const { home, memory } = agent;
+  const deltas = transcriptDeltas(memory.sessions);
+  return keepFresh(home, {
+    settings: { ...memory.sync, watch: memory.sync.watch && options.watch },
+    onReport(report) {
+      reader.warm();
+      reportSync(report, options);
+    },
+    onWarning: options.log,
+    transcriptDue: (path) =>
+      deltas.grown(
+        path,
+        reader.now((index) => indexedSize(path, home.collections, index)),
+      ),
+  });
+}
+
+/** Bytes of a transcript that the index holds. */
+function indexedSize(path: string, collections: readonly Collection[], index: Index): number {
+  const owner = collections.find(({ source, root }) => source === "sessions" && path.startsWith(`${root}/`));
+  return owner === undefined ? 0 : (findDocument(index, owner.name, path.slice(owner.root.length + 1))?.size ?? 0);
+}
+
+async function syncOnce(home: Home, wanted: IndexOptions): Promise<SyncReport> {
+  const { syncIndex } = await import("../sync/sync.ts");
+  return syncIndex(home, wanted);
+}

@@ -1,0 +1,136 @@
+import { sessionsCollection } from "../home/agent-collections.ts";
+import { messageOf } from "../errors.ts";
+import { watchCollections, type Changes, type Watcher } from "../sync/watch.ts";
+import type { ServedAgent } from "./backend.ts";
+import { transcriptDeltas } from "./deltas.ts";
+
+export type QmdFreshnessOptions = {
+  watch: boolean;
+  /** Updates in the background; never rejects. */
+  update: () => Promise<void>;
+  /** Embeds what is due in the background; never rejects. */
+  embed: () => Promise<void>;
+  /** When the last update ended, in milliseconds since 1970. */
+  updatedAt: () => number;
+  /** Bytes of a transcript (absolute path) that were exported last. */
+  exportedSize: (path: string) => number;
+  /** Sentences for people. */
+  log: (sentence: string) => void;
+};
+
+/** Calls for updates of the qmd home of a living process: at intervals, on changes, with sessions and searches. */
+export type QmdFreshness = {
+  readonly watching: boolean;
+  /** Timers and events count from now on. */
+  begin(): void;
+  sessionStarted(): void;
+  /** A search was answered. */
+  searched(): void;
+  /** A search met a file that is gone or changed. */
+  outdated(): void;
+  /** Something was written that has to be found at once. */
+  appended(): void;
+  /** A transcript (absolute path) has grown. */
+  transcriptChanged(path: string): void;
+  close(): void;
+};
+
+/** Least time between two updates that searches cause while the folders are watched. */
+const WATCHED_PAUSE_MS = 60_000;
+
+/** Two updates are at least `debounceMs` apart: what calls for one earlier is waited with, not forgotten. */
+export function keepQmdFresh({ home, memory }: ServedAgent, options: QmdFreshnessOptions): QmdFreshness {
+  const { update, searchMode } = memory.qmd;
+  const isExporting = memory.qmd.sessions.enabled;
+  const deltas = transcriptDeltas(memory.sessions);
+  const transcripts = sessionsCollection(memory.sessions.directory, memory.agentId, false);
+  const timers: ReturnType<typeof setInterval>[] = [];
+  let hasBegun = false;
+  let isClosed = false;
+  let isUpdating = false;
+  let isWanted = false;
+  let next: { at: number; timer: ReturnType<typeof setTimeout> } | null = null;
+  let watcher: Watcher | null = null;
+
+  const work = async (): Promise<void> => {
+    next = null;
+    isUpdating = true;
+    isWanted = false;
+    await options.update();
+    isUpdating = false;
+    watcher?.refresh();
+    if (isWanted) request();
+  };
+  const request = (pauseMs = update.debounceMs): void => {
+    if (!hasBegun || isClosed) return;
+    if (isUpdating) {
+      isWanted = true;
+      return;
+    }
+    const at = Math.max(Date.now(), options.updatedAt() + pauseMs);
+    if (next !== null && next.at <= at) return;
+    clearTimeout(next?.timer);
+    const timer = setTimeout(() => void work(), at - Date.now());
+    timer.unref();
+    next = { at, timer };
+  };
+  const every = (ms: number, call: () => void): void => {
+    if (ms <= 0) return;
+    const timer = setInterval(call, ms);
+    timer.unref();
+    timers.push(timer);
+  };
+  const transcriptChanged = async (path: string): Promise<void> => {
+    if (!isExporting || !path.startsWith(`${transcripts.root}/`)) return;
+    try {
+      if (await deltas.grown(path, options.exportedSize(path))) request();
+    } catch (error) {
+      options.log(`The transcript ${path} was not looked at: ${messageOf(error)}`);
+    }
+  };
+  const onChange = (changes: Changes): void => {
+    const grown = changes.get(transcripts.name) ?? new Set();
+    for (const path of grown) void transcriptChanged(`${transcripts.root}/${path}`);
+    if (changes.size > (grown.size > 0 ? 1 : 0)) request();
+  };
+
+  if (options.watch && memory.sync.watch) {
+    // What is exported is our own doing.
+    const watched = home.collections.filter(({ source }) => source !== "sessions");
+    watcher = watchCollections(isExporting ? [...watched, transcripts] : watched, {
+      debounceMs: memory.sync.watchDebounceMs,
+      onChange,
+      onFailure: options.log,
+    });
+  }
+
+  return {
+    get watching() {
+      return watcher?.active ?? false;
+    },
+    begin() {
+      if (hasBegun) return;
+      hasBegun = true;
+      every(update.intervalMs, () => request());
+      // Otherwise every update looks whether it is time to embed.
+      const isOwn = update.intervalMs === 0 || update.intervalMs > update.embedIntervalMs;
+      if (isOwn && searchMode !== "search") every(update.embedIntervalMs, () => void options.embed());
+    },
+    sessionStarted() {
+      if (memory.sync.onSessionStart) request();
+    },
+    searched() {
+      const pause = Math.max(update.debounceMs, watcher?.active ? WATCHED_PAUSE_MS : 0);
+      if (memory.sync.onSearch && Date.now() >= options.updatedAt() + pause) request();
+    },
+    outdated: () => request(),
+    appended: () => request(0),
+    transcriptChanged: (path) => void transcriptChanged(path),
+    close() {
+      isClosed = true;
+      watcher?.close();
+      for (const timer of timers) clearInterval(timer);
+      clearTimeout(next?.timer);
+    },
+  };
+}

@@ -1,0 +1,197 @@
+import { asMemqError, MemqError, messageOf } from "../errors.ts";
+import { writeAgentQmdConfig } from "../home/agent-qmd-home.ts";
+import type { MemorySettings } from "../home/types.ts";
+import type { SyncProgress, SyncReport } from "../sync/report.ts";
+import type { ServedAgent, ServingQmd } from "./backend.ts";
+import { exportSessions } from "./export.ts";
+
+export type UpdateOptions = {
+  force?: boolean;
+  onProgress?: (progress: SyncProgress) => void;
+  signal?: AbortSignal;
+  /** Whether an update that runs already will do; unless false. */
+  joins?: boolean;
+};
+
+/** The two halves of keeping an agent's qmd home up to date, with the time that each may take. */
+export type QmdUpdater = {
+  /**
+   * Writes the collections, exports the transcripts and indexes what changed; nothing is embedded. Throws `COMMAND_TIMEOUT` or
+   * `UPDATE_TIMEOUT` when that takes longer than it may: what was written stays.
+   */
+  update(options: UpdateOptions): Promise<SyncReport>;
+  /**
+   * Embeds what has no vector, `embedTimeoutMs` at a time for as long as that gets on; null when there is nothing to do: the search
+   * mode needs no vectors, or it is not time yet. `interval`: time when `embedInterval` has passed since the last success;
+   * `timer`: when no failure is fresh; `asked`: always. A failure is part of the report.
+   */
+  embed(when: "interval" | "timer" | "asked", options: UpdateOptions): Promise<SyncReport | null>;
+  /** Bytes of a transcript (absolute path) that were exported last. */
+  exportedSize(path: string): number;
+};
+
+/** Waiting time after embedding failed: doubles up to an hour. */
+const BACK_OFF_MS = { first: 60_000, most: 3_600_000 };
+
+/** Updates the qmd home that serves an agent; a process that stays does it in the Worker. */
+export function qmdUpdater({ home, memory }: ServedAgent, qmd: ServingQmd, isLive: boolean): QmdUpdater {
+  const { update: limits, searchMode } = memory.qmd;
+  const sizes = new Map<string, number>();
+  let embeddedAt = -Infinity;
+  let backOff = { ms: 0, until: -Infinity };
+  const writeCollections = oneAfterAnother((signal) =>
+    withinTime("COMMAND_TIMEOUT", "commandTimeoutMs", limits.commandTimeoutMs, signal, () => writeAgentQmdConfig(qmd)),
+  );
+  const exportTranscripts = oneAfterAnother(async (signal) => {
+    if (!memory.qmd.sessions.enabled) return;
+    const exported = await exportSessions({ ...exportOptions(memory), signal });
+    sizes.clear();
+    for (const [path, size] of exported.sizes) sizes.set(path, size);
+  });
+
+  /** A folder for transcripts that can't be written keeps no note from being indexed. */
+  async function exportProblem(signal: AbortSignal): Promise<string[]> {
+    try {
+      await exportTranscripts(signal);
+      return [];
+    } catch (error) {
+      signal.throwIfAborted();
+      return [`The transcripts were not exported to ${memory.qmd.sessions.exportDir}: ${messageOf(error)}.`];
+    }
+  }
+
+  function isTime(when: "interval" | "timer" | "asked"): boolean {
+    if (when === "asked") return true;
+    const now = Date.now();
+    return now >= backOff.until && (when === "timer" || now >= embeddedAt + limits.embedIntervalMs);
+  }
+
+  function noteOutcome(hasFailed: boolean): void {
+    if (!hasFailed) {
+      embeddedAt = Date.now();
+      backOff = { ms: 0, until: -Infinity };
+      return;
+    }
+    const ms = Math.min(BACK_OFF_MS.most, Math.max(BACK_OFF_MS.first, backOff.ms * 2));
+    backOff = { ms, until: Date.now() + ms };
+  }
+
+  return {
+    async update({ signal = NEVER, ...options }) {
+      await writeCollections(signal);
+      return withinTime("UPDATE_TIMEOUT", "updateTimeoutMs", limits.updateTimeoutMs, signal, async (signal) => {
+        const problems = await exportProblem(signal);
+        const report = await sync(isLive, { home, ...options, embed: false, signal });
+        return { ...report, warnings: [...problems, ...report.warnings] };
+      });
+    },
+    async embed(when, { signal = NEVER, onProgress = () => {} }) {
+      if (searchMode === "search" || !isTime(when)) return null;
+      for (let before = 0; ;) {
+        const late = AbortSignal.timeout(limits.embedTimeoutMs);
+        let done = 0;
+        const noted = (progress: SyncProgress): void => {
+          if (progress.phase === "embed") done = Math.max(done, progress.done);
+          onProgress(progress);
+        };
+        try {
+          const options = { collections: [], signal: AbortSignal.any([signal, late]), onProgress: noted };
+          const report = await sync(isLive, { home, ...options });
+          noteOutcome(report.embedding.state === "failed");
+          return { ...report, embedded: before + report.embedded };
+        } catch (error) {
+          if (signal.aborted) throw error;
+          before += done;
+          if (late.aborted && done > 0) continue;
+          noteOutcome(true);
+          const { embedTimeoutMs: ms } = limits;
+          const reason = late.aborted
+            ? `Nothing was embedded within ${ms} ms (memory.qmd.update.embedTimeoutMs).`
+            : asMemqError(error).message;
+          return nothingEmbedded(before, reason);
+        }
+      }
+    },
+    exportedSize: (path) => sizes.get(path) ?? 0,
+  };
+}
+
+const NEVER = new AbortController().signal;
+
+/** What an update and embedding after it did together. */
+export function withEmbedding(update: SyncReport, embedded: SyncReport | null): SyncReport {
+  if (embedded === null) return update;
+  return {
+    ...update,
+    embedded: embedded.embedded,
+    embedding: embedded.embedding,
+    ms: update.ms + embedded.ms,
+    warnings: [...update.warnings, ...embedded.warnings],
+  };
+}
+
+function nothingEmbedded(embedded: number, reason: string): SyncReport {
+  return {
+    files: 0,
+    passages: 0,
+    added: 0,
+    changed: 0,
+    removed: 0,
+    embedded,
+    ms: 0,
+    collections: [],
+    skipped: [],
+    warnings: [],
+    embedding: { state: "failed", reason },
+  };
+}
+
+type SyncWork = UpdateOptions & { home: ServedAgent["home"]; collections?: readonly string[]; embed?: boolean };
+
+async function sync(isLive: boolean, { home, joins, ...options }: SyncWork): Promise<SyncReport> {
+  if (!isLive) {
+    const { syncIndex } = await import("../sync/sync.ts");
+    return syncIndex(home, options);
+  }
+  const { startSync } = await import("../sync/client.ts");
+  return startSync(home, { ...options, ...(joins === undefined ? {} : { joins }), awaitsJobs: false });
+}
+
+/** `work` with a signal for its end; `key` of the configuration is what allows it no more time. */
+async function withinTime<T>(
+  code: string,
+  key: string,
+  ms: number,
+  signal: AbortSignal,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const late = AbortSignal.timeout(ms);
+  const passed = new Promise<never>((_, reject) => {
+    late.addEventListener("abort", () => reject(late.reason), { once: true });
+  });
+  try {
+    return await Promise.race([work(AbortSignal.any([signal, late])), passed]);
+  } catch (error) {
+    if (!late.aborted || signal.aborted) throw error;
+    const what = code === "COMMAND_TIMEOUT" ? "The collections were not written" : "The update was not done";
+    throw new MemqError(code, `${what} within ${ms} ms (memory.qmd.update.${key}); what it wrote stays.`, {
+      hint: `Raise memory.qmd.update.${key}, or see what holds the agent's qmd home.`,
+    });
+  }
+}
+
+/** `work` as a function whose calls wait for each other, whatever became of the one before. */
+function oneAfterAnother<T>(work: (signal: AbortSignal) => Promise<T>): (signal: AbortSignal) => Promise<T> {
+  let last: Promise<unknown> = Promise.resolve();
+  return (signal) => {
+    const next = last.catch(() => {}).then(() => work(signal));
+    last = next;
+    return next;
+  };
+}
+
+function exportOptions({ qmd, sessions }: MemorySettings): Parameters<typeof exportSessions>[0] {
+  const { exportDir, retentionDays } = qmd.sessions;
+  const keep = retentionDays === undefined ? {} : { retentionDays };
+  return { sessionsDir: sessions.directory, exportDir, now: Date.now(), ...keep };
+}
