@@ -58,12 +58,19 @@ export function indexTokenString(text: string): string {
  */
 export function tokenFinder(wanted: ReadonlySet<string>): (text: string) => string[] {
   const starts = startsOf(wanted);
+  const known = new Map<string, string[]>();
+  const wantedOf = (chunk: string): string[] => {
+    const { words, behind } = workedOut(chunk);
+    const tokens = (words + behind).split(" ").filter((token) => wanted.has(token));
+    known.set(chunk, tokens);
+    return tokens;
+  };
   return (text) => {
     const found = new Set<string>();
     forEachChunk(text, (normal, start, end) => {
       if (!starts.has(startOf(normal, start, end)) && isPlainWord(normal, start, end)) return;
-      const { words, behind } = workedOut(normal.slice(start, end));
-      for (const token of (words + behind).split(" ")) if (wanted.has(token)) found.add(token);
+      const chunk = normal.slice(start, end);
+      for (const token of known.get(chunk) ?? wantedOf(chunk)) found.add(token);
     });
     return [...found];
   };
