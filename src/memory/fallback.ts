@@ -76,7 +76,7 @@ export function untilUsable(standIn: MemoryEngine, reopen: () => Promise<MemoryE
     withIndex: (work) => current.withIndex(work),
     appended: () => current.appended(),
     sessionStarted: () => current.sessionStarted(),
-    sessionUpdated: (sessionFile) => current.sessionUpdated(sessionFile),
+    sessionUpdated: (sessionKey, sessionFile) => current.sessionUpdated(sessionKey, sessionFile),
     close: () => current.close(),
   };
 }
