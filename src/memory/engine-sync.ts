@@ -5,7 +5,7 @@ import type { SyncReport } from "../sync/report.ts";
 import type { ServedAgent } from "./backend.ts";
 import { byDeadline } from "./deadline.ts";
 import type { EngineOptions, IndexOptions } from "./engine.ts";
-import { isCancelled, type Keeper, type KeeperTools, reportSync, type SyncParts, type SyncState } from "./keeper.ts";
+import { isCancelled, type Keeper, type KeeperTools, type SyncParts, type SyncState, syncTeller } from "./keeper.ts";
 import type { SearchContext } from "./search.ts";
 
 /** Keeps the index of an agent up to date, whichever home serves it. */
@@ -59,7 +59,8 @@ export async function openEngineSync(
     }
   }
 
-  const keeper = await openKeeper(agent, { ...options, live: isLive }, { noted, state, ...parts });
+  const teller = syncTeller(options);
+  const keeper = await openKeeper(agent, { ...options, live: isLive }, { noted, state, teller, ...parts });
   const { freshness } = keeper;
 
   /** Resolves when the notes are written. */
@@ -117,7 +118,7 @@ export async function openEngineSync(
     },
     async rebuild(deadline) {
       if (!isLive) {
-        reportSync(await noted(keeper.sync({})), options);
+        teller.report(await noted(keeper.sync({})));
         return [];
       }
       const done = await inTime(startSync(), deadline);

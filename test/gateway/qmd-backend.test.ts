@@ -71,14 +71,17 @@ describe("the home", () => {
   });
 
   test("names further paths as a gateway does", async () => {
-    const agent = await open({
-      paths: [
-        { path: "../library", name: "The Library!" },
-        { path: "../library", name: "the library", pattern: "*.md" },
-        { path: "notes", name: "notes" },
-        { path: "../library/book.md" },
-      ],
-    });
+    const paths = [
+      { path: "../library", name: "The Library!" },
+      { path: "../library", name: "the library", pattern: "*.md" },
+      { path: "notes", name: "notes" },
+      { path: "../library/book.md" },
+    ];
+    const memorySearch = {
+      extraPaths: ["../library/deep"],
+      qmd: { extraCollections: [{ path: "../library", name: "texts", pattern: "*.txt" }] },
+    };
+    const agent = await open({ paths }, { memorySearch });
     await agent.client.call("memory.index");
     const names = [...ymlOf(agent).matchAll(/^ {2}([\w-]+):$/gm)].map(([, name]) => name);
     expect(names).toEqual([
@@ -88,6 +91,8 @@ describe("the home", () => {
       "the-library-2",
       "notes-main",
       "custom-4-main",
+      "custom-5-main",
+      "texts",
     ]);
     expect(ymlOf(agent)).toContain("pattern: book.md");
   });
