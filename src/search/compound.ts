@@ -1,4 +1,4 @@
-import { DIGIT, EMOJI, LATIN, LETTER, UNSPACED, characterClass, foldDigits, foldWord } from "./scripts.ts";
+import { DIGIT, EMOJI, LATIN, LETTER, UNSPACED, characterClass, foldDigits, foldWord, isAscii } from "./scripts.ts";
 import { stem } from "./stem.ts";
 import { addWord, type Atom, MAX_TERM, type Token } from "./token.ts";
 
@@ -53,7 +53,8 @@ export function addCompound(tokens: Token[], run: Atom[], after: string): void {
   }
   for (const whole of wholes) {
     // `data-sets` written together is a word like any other, and of one script.
-    const term = /^[\p{L}\p{M}]+$/u.test(whole) ? stem(whole, characterClass(whole.codePointAt(0)!)) : whole;
+    const letters = isAscii(whole) ? /^[a-z]+$/i : /^[\p{L}\p{M}]+$/u;
+    const term = letters.test(whole) ? stem(whole, characterClass(whole.codePointAt(0)!)) : whole;
     if (whole.length <= MAX_TERM)
       tokens.push({ term, surface: whole, kind: "whole", part: false, script: first.script });
   }

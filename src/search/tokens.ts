@@ -1,6 +1,6 @@
 import { addCompound, joins } from "./compound.ts";
 import { EMOJI, LATIN, MARK, SEPARATOR, UNSPACED, characterClass, foldWord, isAscii } from "./scripts.ts";
-import { irregularForms } from "./stem-english.ts";
+import { irregularRows } from "./stem-english.ts";
 import { stem } from "./stem.ts";
 import { type Atom, MAX_TERM, type Token } from "./token.ts";
 
@@ -57,7 +57,7 @@ export function indexTokenString(text: string): string {
  * the text of its hits, so plain words that begin like no form of them are passed over.
  */
 export function tokenFinder(wanted: ReadonlySet<string>): (text: string) => string[] {
-  const starts = startsOf(wanted);
+  let starts: Set<number> | undefined;
   const known = new Map<string, string[]>();
   const wantedOf = (chunk: string): string[] => {
     const { words, behind } = workedOut(chunk);
@@ -67,8 +67,9 @@ export function tokenFinder(wanted: ReadonlySet<string>): (text: string) => stri
   };
   return (text) => {
     const found = new Set<string>();
+    const begins = (starts ??= startsOf(wanted));
     forEachChunk(text, (normal, start, end) => {
-      if (!starts.has(startOf(normal, start, end)) && isPlainWord(normal, start, end)) return;
+      if (!begins.has(startOf(normal, start, end)) && isPlainWord(normal, start, end)) return;
       const chunk = normal.slice(start, end);
       for (const token of known.get(chunk) ?? wantedOf(chunk)) found.add(token);
     });
@@ -78,16 +79,20 @@ export function tokenFinder(wanted: ReadonlySet<string>): (text: string) => stri
 
 /** The beginnings of plain words that may come to one of the tokens: inflection leaves two letters alone, unless it is irregular. */
 function startsOf(tokens: ReadonlySet<string>): Set<number> {
-  irregularStarts ??= Map.groupBy(irregularForms(), ([, base]) => startOf(base, 0, base.length));
   const starts = new Set(Array.from(tokens, (token) => startOf(token, 0, token.length)));
-  for (const start of starts)
-    for (const [form, base] of irregularStarts.get(start) ?? [])
-      if (tokens.has(stem(base, LATIN))) starts.add(startOf(form, 0, form.length));
+  // Irregular forms have irregular forms too.
+  const beginnings = new Set(Array.from(tokens, (token) => token.slice(0, 2)));
+  for (const beginning of beginnings) {
+    for (const [base = "", ...forms] of irregularRows(beginning)) {
+      if (!tokens.has(stem(base, LATIN))) continue;
+      for (const form of forms) {
+        starts.add(startOf(form, 0, form.length));
+        beginnings.add(form.slice(0, 2));
+      }
+    }
+  }
   return starts;
 }
-
-/** Irregular forms with their base forms, by how the base form begins. */
-let irregularStarts: Map<number, [form: string, base: string][]> | undefined;
 
 /** The first two characters as a number, ASCII letters without regard to case; of a single one there is no second. */
 function startOf(text: string, start: number, end: number): number {
@@ -199,7 +204,10 @@ function atomsOf(chunk: string): { atoms: Atom[]; rest: string } {
 }
 
 function splitCamelCase(atom: Atom): Atom[] {
-  if (atom.script !== LATIN || !/\p{Ll}\p{M}*\p{Lu}|\p{Lu}\p{Lu}\p{Ll}/u.test(atom.text)) return [atom];
+  if (atom.script !== LATIN) return [atom];
+  // Expressions over all of Unicode take long to make, and most queries are ASCII.
+  const camelCase = isAscii(atom.text) ? /[a-z][A-Z]|[A-Z][A-Z][a-z]/ : /\p{Ll}\p{M}*\p{Lu}|\p{Lu}\p{Lu}\p{Ll}/u;
+  if (!camelCase.test(atom.text)) return [atom];
   const parts = atom.text.split(/(?<=\p{Ll}\p{M}*)(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll}{2})/u);
   return parts.map((text, index) => ({ text, script: LATIN, before: index === 0 ? atom.before : "" }));
 }
