@@ -36,7 +36,14 @@ const result = await Bun.build({
   splitting: true,
   bytecode: true,
   plugins: [executablePlugin(root, embeddedModule(root, target, versions))],
-  compile: { target: target.bun, outfile: unfinished, autoloadDotenv: false, autoloadBunfig: false },
+  compile: {
+    target: target.bun,
+    outfile: unfinished,
+    autoloadDotenv: false,
+    autoloadBunfig: false,
+    // Most commands end before compiled code pays; what runs long says so (`expectMuchWork`). A quarter less for a cold search.
+    jitPolicy: 100,
+  },
   throw: false,
 });
 if (!result.success) {

@@ -1,5 +1,6 @@
 import { openMessageStream } from "../cli/output.ts";
 import { MemqError } from "../errors.ts";
+import { expectMuchWork } from "../long-running.ts";
 import type { MemoryEngine } from "../memory/engine.ts";
 import type { MemoryPlace, MemoryService } from "../memory/service.ts";
 import { openMemoryService } from "../memory/service.ts";
@@ -18,6 +19,7 @@ import { endOfSession, readInput } from "./session-end.ts";
  * say otherwise.
  */
 export async function serveRpc(defaults: MemoryPlace): Promise<never> {
+  expectMuchWork();
   const decoder = new MessageDecoder();
   const stream = openMessageStream(() => void stop());
   const working = memoryReleaser();

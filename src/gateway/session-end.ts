@@ -3,8 +3,11 @@ import { messageOf } from "../errors.ts";
 import type { Frame, MessageDecoder } from "./framing.ts";
 import type { Connection } from "./jsonrpc.ts";
 
-/** How long running requests may still answer when the input ends; the process is gone a second after it. */
-const GRACE_MS = 700;
+/**
+ * How long running requests may still answer when the input ends. An answer that nobody reads is waited for till the end, and the end of
+ * input may be met late, in the middle of making a large answer: the sum leaves room for that within a second.
+ */
+const GRACE_MS = 550;
 const CLOSE_MS = 200;
 
 /**

@@ -72,22 +72,29 @@ function agentQmdPlaces(stateDir: string, agentId: string, env: Env): QmdPlaces 
 }
 
 /** A collection with an absolute path, and what it is to the memory surface. */
-type ManagedCollection = QmdCollectionConfig & { source: "memory" | "sessions" };
+type ManagedCollection = QmdCollectionConfig & Pick<Collection, "optional"> & { source: "memory" | "sessions" };
 
 function managedCollections(agent: AgentHome, workspace: string): ManagedCollection[] {
   const { agentId, qmd } = agent.memory;
   const taken = new Set<string>();
   const managed: ManagedCollection[] = [];
-  const add = (wanted: string, path: string, pattern: string, source: "memory" | "sessions"): void => {
+  const add = (
+    wanted: string,
+    path: string,
+    pattern: string,
+    source: "memory" | "sessions",
+    own: Pick<Collection, "optional"> = {},
+  ): void => {
     if (managed.some((one) => one.path === path && one.pattern === pattern)) return;
     let name = wanted;
     for (let n = 2; taken.has(name); n++) name = `${wanted}-${n}`;
     taken.add(name);
-    managed.push({ name, path, pattern, ignore: [], context: {}, includeByDefault: true, source });
+    managed.push({ name, path, pattern, ignore: [], context: {}, includeByDefault: true, source, ...own });
   };
   if (qmd.includeDefaultMemory) {
     add(`memory-root-${agentId}`, workspace, "MEMORY.md", "memory");
-    add(`memory-dir-${agentId}`, join(workspace, "memory"), DEFAULT_PATTERN, "memory");
+    // A new agent has no notes yet.
+    add(`memory-dir-${agentId}`, join(workspace, "memory"), DEFAULT_PATTERN, "memory", { optional: true });
   }
   qmd.paths.forEach((extra, at) => {
     const place = extraPlace(extra, workspace, agent.env);
@@ -121,7 +128,12 @@ function withAgent(name: string, agentId: string): string {
 
 function agentCollection(managed: ManagedCollection, ignore: string[], workspace: string): Collection {
   const collection = qmdCollection({ ...managed, ignore }, managed.path);
-  return { ...collection, source: managed.source, pathPrefix: prefixOf(managed, workspace) };
+  return {
+    ...collection,
+    source: managed.source,
+    pathPrefix: prefixOf(managed, workspace),
+    ...(managed.optional ? { optional: true } : {}),
+  };
 }
 
 function prefixOf(collection: ManagedCollection, workspace: string): string {

@@ -1,4 +1,5 @@
-import { KEY_GROUPS, type KeySpec } from "./keys.ts";
+import type { KeySpec } from "./key-spec.ts";
+import { KEY_GROUPS } from "./keys.ts";
 
 /** The reference of every configuration key in Markdown: one table per group of the table of keys. */
 export function keyReference(): string {

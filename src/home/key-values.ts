@@ -1,6 +1,6 @@
 import { MemqError } from "../errors.ts";
 import { isObject, type JsonValue } from "./json.ts";
-import type { KeySpec, KeyType } from "./keys.ts";
+import type { KeySpec, KeyType } from "./key-spec.ts";
 
 /** The longest time that a timer can be set to; told a longer one, it fires at once and so again and again. */
 const MAX_TIMER_MS = 2_147_483_647;

@@ -1,65 +1,7 @@
-import type { JsonValue } from "./json.ts";
+import { type KeyOptions, type KeySpec, off, on, root, search } from "./key-spec.ts";
+import { QMD_KEYS } from "./keys-qmd.ts";
 
-/** How a value is checked and what it becomes. */
-export type KeyType =
-  | "boolean"
-  | "integer"
-  | "number"
-  | "text"
-  /** One of `values`. */
-  | "choice"
-  /** A list whose members are among `values`. */
-  | "choices"
-  /** A map of texts to texts. */
-  | "headers"
-  /** A text, or `{source, provider, id}`. */
-  | "secret"
-  /** A list of texts. */
-  | "texts"
-  /** A list of texts or `{path, pattern?, name?}`. */
-  | "paths"
-  /** `5m`, `90s`, `0`; a bare number counts minutes. */
-  | "duration"
-  /** A number of bytes, or a text such as `2mb`. */
-  | "bytes"
-  /** A whole number above 0, or `auto`. */
-  | "size"
-  /** `{default, rules: [{action, match}]}`. */
-  | "sendPolicy";
-
-/** One configuration key. */
-export type KeySpec = {
-  /** `search` keys stand below `memorySearch` or `memory.search`, the others at their full path. */
-  section: "search" | "root";
-  /** Dotted path below the section. */
-  path: string;
-  type: KeyType;
-  /** What holds when the key is unset; undefined: see the description. */
-  default?: JsonValue;
-  min?: number;
-  max?: number;
-  values?: readonly string[];
-  /** A value outside `values` counts as unset, with an issue, instead of being an error. */
-  lenient?: true;
-  /** Lists of an agent are added to those of the defaults instead of replacing them. */
-  joined?: true;
-  /** One sentence for the reference. */
-  description: string;
-};
-
-type Options = Partial<Pick<KeySpec, "default" | "min" | "max" | "values" | "lenient" | "joined">>;
-
-function search(path: string, type: KeyType, description: string, options: Options = {}): KeySpec {
-  return { section: "search", path, type, description, ...options };
-}
-
-function root(path: string, type: KeyType, description: string, options: Options = {}): KeySpec {
-  return { section: "root", path, type, description, ...options };
-}
-
-const on: Options = { default: true };
-const off: Options = { default: false };
-const zeroToOne: Options = { min: 0, max: 1 };
+const zeroToOne: KeyOptions = { min: 0, max: 1 };
 
 const sources: KeySpec[] = [
   search("enabled", "boolean", "Whether the agent has a searchable memory at all.", on),
@@ -266,80 +208,6 @@ const query: KeySpec[] = [
   ),
 ];
 
-const qmd: KeySpec[] = [
-  root("memory.citations", "choice", "Whether snippets name their source: always, never, or in direct chats.", {
-    default: "auto",
-    values: ["auto", "on", "off"],
-    lenient: true,
-  }),
-  root("memory.backend", "choice", "`builtin`: the index described here; `qmd`: the agent's qmd home.", {
-    default: "builtin",
-    values: ["builtin", "qmd"],
-  }),
-  root("memory.qmd.command", "text", "Accepted and without effect: the qmd home is served in process.", {
-    default: "qmd",
-  }),
-  root("memory.qmd.searchMode", "choice", "Which qmd search answers.", {
-    default: "search",
-    values: ["search", "vsearch", "query"],
-  }),
-  root("memory.qmd.searchTool", "text", "Accepted and without effect."),
-  root("memory.qmd.rerank", "boolean", "false leaves reranking out of `query`."),
-  root("memory.qmd.includeDefaultMemory", "boolean", "Whether `MEMORY.md` and `memory/**/*.md` are collections.", on),
-  root("memory.qmd.paths", "paths", "Further collections: `{path, pattern?, name?}`.", { default: [] }),
-  root("memory.qmd.sessions.enabled", "boolean", "Whether transcripts are exported to a collection.", off),
-  root("memory.qmd.sessions.retentionDays", "integer", "Transcripts older than this are not exported.", { min: 1 }),
-  root(
-    "memory.qmd.sessions.exportDir",
-    "text",
-    "Folder of the exported transcripts; `<state folder>/agents/<agentId>/qmd/sessions` unless set.",
-  ),
-  root("memory.qmd.update.interval", "duration", "Time between updates; 0: none.", { default: "5m" }),
-  root("memory.qmd.update.debounceMs", "integer", "Least milliseconds between two updates.", {
-    default: 15_000,
-    min: 0,
-  }),
-  root("memory.qmd.update.onBoot", "boolean", "Whether an update runs when they begin.", on),
-  root(
-    "memory.qmd.update.startup",
-    "choice",
-    "When updates begin: `off` with the first search, `idle` after `startupDelayMs`, `immediate` with the process, as when unset.",
-    { values: ["off", "idle", "immediate"] },
-  ),
-  root("memory.qmd.update.startupDelayMs", "integer", "Milliseconds that `idle` waits.", { default: 120_000, min: 0 }),
-  root("memory.qmd.update.waitForBootSync", "boolean", "Whether the start waits for the first update.", off),
-  root(
-    "memory.qmd.update.embedInterval",
-    "duration",
-    "Time between runs that embed what is new; 0: with every update.",
-    { default: "60m" },
-  ),
-  root("memory.qmd.update.commandTimeoutMs", "integer", "Milliseconds a change of collections may take.", {
-    default: 30_000,
-    min: 1,
-  }),
-  root("memory.qmd.update.updateTimeoutMs", "integer", "Milliseconds an update may take.", {
-    default: 120_000,
-    min: 1,
-  }),
-  root("memory.qmd.update.embedTimeoutMs", "integer", "Milliseconds of embedding at a time.", {
-    default: 120_000,
-    min: 1,
-  }),
-  root("memory.qmd.limits.maxResults", "integer", "Documents returned.", { default: 6, min: 1, max: 200 }),
-  root("memory.qmd.limits.maxSnippetChars", "integer", "Length of a snippet.", { default: 700, min: 1 }),
-  root("memory.qmd.limits.maxInjectedChars", "integer", "Length of all snippets together.", { default: 4000, min: 1 }),
-  root("memory.qmd.limits.timeoutMs", "integer", "Milliseconds a search may take.", { default: 4000, min: 1 }),
-  root(
-    "memory.qmd.scope",
-    "sendPolicy",
-    "Which sessions may search; with the qmd backend only direct chats unless set.",
-  ),
-  root("memory.qmd.mcporter.enabled", "boolean", "Accepted and without effect.", { default: false }),
-  root("memory.qmd.mcporter.serverName", "text", "Accepted and without effect.", { default: "qmd" }),
-  root("memory.qmd.mcporter.startDaemon", "boolean", "Accepted and without effect.", { default: true }),
-];
-
 const surroundings: KeySpec[] = [
   root("plugins.slots.memory", "text", "`none` switches memory off.", { default: "memory-core" }),
   root("agents.defaults.userTimezone", "text", "Time zone of dates in notes and prompts; the system's unless set."),
@@ -402,7 +270,7 @@ export const KEY_GROUPS: readonly { title: string; keys: readonly KeySpec[] }[] 
   { title: "Index", keys: index },
   { title: "Keeping up to date", keys: sync },
   { title: "Searching", keys: query },
-  { title: "Memory as a whole, and the qmd backend", keys: qmd },
+  { title: "Memory as a whole, and the qmd backend", keys: QMD_KEYS },
   { title: "Settings elsewhere that memory reads", keys: surroundings },
 ];
 

@@ -1,7 +1,8 @@
 import { agentEntries } from "./agents.ts";
 import { isObject, valueAt, type JsonObject, type JsonValue } from "./json.ts";
 import { checkedValue, wrongType } from "./key-values.ts";
-import { KEYS, type KeySpec } from "./keys.ts";
+import type { KeySpec } from "./key-spec.ts";
+import { KEYS } from "./keys.ts";
 import { nearestName } from "../nearest.ts";
 
 /** One key with what it came to and where that stood: a path of the configuration, or `default`. */

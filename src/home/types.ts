@@ -15,6 +15,8 @@ export type Collection = {
   followLinks: boolean;
   /** Whether folders and files that begin with a dot are scanned. */
   hidden: boolean;
+  /** A root that is missing holds nothing, and is no fault. */
+  optional?: true;
   /** Searched when no collection is named. */
   includeByDefault: boolean;
   /** Put before the relative path where the memory surface prints or reads a path: "" for the workspace, "../team-docs/", … */

@@ -1,6 +1,7 @@
 import { chmodSync, rmSync, truncateSync } from "node:fs";
 import { createServer, type Server, type Socket } from "node:net";
 import { MemqError, messageOf } from "../errors.ts";
+import { expectMuchWork } from "../long-running.ts";
 import { VERSION } from "../version.ts";
 import { hostAddress, type HostAddress } from "./address.ts";
 import { modelEngine, type Engine } from "./engine.ts";
@@ -30,6 +31,7 @@ const turnLimitMs = 10 * 60_000;
  * it at another socket: the starter is of another version.
  */
 export async function runModelHost(modelsFolder: string, socket: string): Promise<never> {
+  expectMuchWork();
   process.umask(0o077);
   const address = hostAddress(modelsFolder);
   if (address.socket !== socket) process.exit(otherVersion);

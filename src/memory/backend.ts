@@ -37,6 +37,11 @@ export async function servedAgent(agent: AgentHome, cwd: string): Promise<Served
   }
 }
 
+/** The agent served from its built-in index, because its qmd home can't be used. */
+export function builtinAgent({ qmd, ...agent }: ServedAgent, reason: string): ServedAgent {
+  return { ...agent, home: qmd?.own ?? agent.home, backend: "builtin", fallback: { from: "qmd", reason } };
+}
+
 /** Throws when a folder is not there and could not be made: an index would never come to be in it. */
 function requireWritable(folder: string): void {
   let nearest = folder;

@@ -1,11 +1,11 @@
-import { asMemqError } from "../errors.ts";
+import { asMemqError, MemqError } from "../errors.ts";
 import type { Home } from "../home/types.ts";
 import { hasDocuments } from "../store/documents.ts";
 import type { SyncReport } from "../sync/report.ts";
 import type { ServedAgent } from "./backend.ts";
 import { byDeadline } from "./deadline.ts";
 import type { EngineOptions, IndexOptions } from "./engine.ts";
-import { isCancelled, type Keeper, type KeeperTools, reportSync, type SyncParts, type SyncState } from "./keeper.ts";
+import { isCancelled, type Keeper, type KeeperTools, type SyncParts, type SyncState, syncTeller } from "./keeper.ts";
 import type { SearchContext } from "./search.ts";
 
 /** Keeps the index of an agent up to date, whichever home serves it. */
@@ -59,7 +59,8 @@ export async function openEngineSync(
     }
   }
 
-  const keeper = await openKeeper(agent, { ...options, live: isLive }, { noted, state, ...parts });
+  const teller = syncTeller(options);
+  const keeper = await openKeeper(agent, { ...options, live: isLive }, { noted, state, teller, ...parts });
   const { freshness } = keeper;
 
   /** Resolves when the notes are written. */
@@ -74,10 +75,13 @@ export async function openEngineSync(
 
   let written: Promise<void> | null = null;
   let hasBegun = false;
+  function startTimers(): void {
+    if (freshness !== null && "begin" in freshness) freshness.begin();
+  }
   async function begin(): Promise<void> {
     if (hasBegun || !isLive) return;
     hasBegun = true;
-    if (freshness !== null && "begin" in freshness) freshness.begin();
+    startTimers();
     if (boot.syncs) await (written = startSync());
   }
   const idle = boot.at === "idle" && isLive ? setTimeout(() => void begin(), boot.delayMs) : undefined;
@@ -90,7 +94,10 @@ export async function openEngineSync(
     get watching() {
       return freshness?.watching ?? false;
     },
-    index: (wanted) => noted(keeper.sync(wanted)),
+    index(wanted) {
+      startTimers();
+      return noted(keeper.sync(wanted));
+    },
     async searchBegins(deadline) {
       void begin();
       if (!isLive) return [];
@@ -99,9 +106,11 @@ export async function openEngineSync(
         const syncing = isFirst ? (written ??= startSync()) : startSync();
         if (!(await inTime(syncing, deadline))) return [{ what: "index", why: "The first sync is not done yet." }];
       }
-      return state.error !== null && isEmpty()
-        ? [{ what: "index", why: `Nothing could be indexed: ${state.error}` }]
-        : [];
+      if (state.error === null || !isEmpty()) return [];
+      const why = `Nothing could be indexed: ${state.error}`;
+      // The built-in index can stand in for a qmd home.
+      if (agent.qmd !== undefined) throw new MemqError("QMD_HOME_UNUSABLE", why);
+      return [{ what: "index", why }];
     },
     searchEnded(isStale) {
       if (isStale) freshness?.outdated();
@@ -109,7 +118,7 @@ export async function openEngineSync(
     },
     async rebuild(deadline) {
       if (!isLive) {
-        reportSync(await noted(keeper.sync({})), options);
+        teller.report(await noted(keeper.sync({})));
         return [];
       }
       const done = await inTime(startSync(), deadline);

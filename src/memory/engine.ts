@@ -78,7 +78,7 @@ export async function openMemoryEngine(agent: ServedAgent, options: EngineOption
       if ("denied" in early) options.log(early.reason);
       return early;
     }
-    const deadline = Date.now() + (request.deadlineMs ?? searchTime(agent));
+    const deadline = Date.now() + searchTime(agent, request.deadlineMs);
     const found = await searchOnce(request, deadline, await sync.searchBegins(deadline));
     const { answer, stale } = found.damaged ? await searchOnce(request, deadline, await sync.rebuild(deadline)) : found;
     sync.searchEnded(stale);
@@ -123,7 +123,7 @@ export async function openMemoryEngine(agent: ServedAgent, options: EngineOption
   };
 }
 
-/** How long a search may take where its caller does not say. */
-function searchTime({ backend, memory }: ServedAgent): number {
-  return backend === "qmd" ? memory.qmd.limits.timeoutMs : SEARCH_MS;
+/** How long a search may take: as long as its caller waits, and with the qmd backend never longer than its limit. */
+function searchTime({ backend, memory }: ServedAgent, asked: number | undefined): number {
+  return backend === "qmd" ? Math.min(asked ?? Infinity, memory.qmd.limits.timeoutMs) : (asked ?? SEARCH_MS);
 }

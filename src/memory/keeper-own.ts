@@ -5,13 +5,12 @@ import type { Freshness } from "../sync/freshness.ts";
 import type { SyncReport } from "../sync/report.ts";
 import type { ServedAgent } from "./backend.ts";
 import type { EngineOptions, IndexOptions } from "./engine.ts";
-import type { IndexReader } from "./index-reader.ts";
-import { inBackground, type Keeper, type KeeperTools, reportSync } from "./keeper.ts";
+import { inBackground, type Keeper, type KeeperTools } from "./keeper.ts";
 
 /** The built-in index. */
 export async function keepOwn(agent: ServedAgent, options: EngineOptions, tools: KeeperTools): Promise<Keeper> {
   const { home } = agent;
-  const freshness = options.live ? await openFreshness(agent, tools.reader, options) : null;
+  const freshness = options.live ? await openFreshness(agent, tools, options) : null;
   const sync = (wanted: IndexOptions): Promise<SyncReport> =>
     freshness === null ? syncOnce(home, wanted) : freshness.sync(wanted);
   return {
@@ -19,12 +18,16 @@ export async function keepOwn(agent: ServedAgent, options: EngineOptions, tools:
     sync,
     async syncInBackground(written) {
       const work = tools.noted(sync({ onProgress: ({ phase }) => phase === "embed" && written() }));
-      await inBackground(work, options);
+      await inBackground(work, tools.teller);
     },
   };
 }
 
-async function openFreshness(agent: ServedAgent, reader: IndexReader, options: EngineOptions): Promise<Freshness> {
+async function openFreshness(
+  agent: ServedAgent,
+  { reader, teller }: KeeperTools,
+  options: EngineOptions,
+): Promise<Freshness> {
   const { keepFresh } = await import("../sync/freshness.ts");
   const { transcriptDeltas } = await import("./deltas.ts");
   const { home, memory } = agent;
@@ -33,7 +36,7 @@ async function openFreshness(agent: ServedAgent, reader: IndexReader, options: E
     settings: { ...memory.sync, watch: memory.sync.watch && options.watch },
     onReport(report) {
       reader.warm();
-      reportSync(report, options);
+      teller.report(report);
     },
     onWarning: options.log,
     transcriptDue: (path) =>

@@ -30,7 +30,7 @@ export async function keepQmd(
     tools.reader.warm();
   }
   async function syncInBackground(written: () => void): Promise<void> {
-    const report = await inBackground(noted(updater.update({ joins: false, signal })), options);
+    const report = await inBackground(noted(updater.update({ joins: false, signal })), tools.teller);
     written();
     // It may take long, and whoever waits for an update does not wait for it.
     if (report !== null) void embed("interval");

@@ -22,16 +22,23 @@ export type Keeper = {
 };
 
 /** What a keeper works with; `noted` remembers what a sync came to. */
-export type KeeperTools = SyncParts & { state: SyncState; noted: (sync: Promise<SyncReport>) => Promise<SyncReport> };
+export type KeeperTools = SyncParts & {
+  state: SyncState;
+  noted: (sync: Promise<SyncReport>) => Promise<SyncReport>;
+  teller: SyncTeller;
+};
+
+/** Tells those whom it concerns of syncs that go on unasked. */
+export type SyncTeller = { report(report: SyncReport): void; failed(error: unknown): void };
 
 /** The report of a sync that nobody waits for, told to whom it concerns; null when it failed, which is told too. */
-export async function inBackground(sync: Promise<SyncReport>, options: EngineOptions): Promise<SyncReport | null> {
+export async function inBackground(sync: Promise<SyncReport>, teller: SyncTeller): Promise<SyncReport | null> {
   try {
     const report = await sync;
-    reportSync(report, options);
+    teller.report(report);
     return report;
   } catch (error) {
-    if (!isCancelled(error)) options.log(`A sync in the background failed: ${asMemqError(error).message}`);
+    teller.failed(error);
     return null;
   }
 }
@@ -41,10 +48,20 @@ export function isCancelled(error: unknown): boolean {
   return error instanceof MemqError && error.code === "SYNC_CANCELLED";
 }
 
-/** Tells of a sync that went on unasked. */
-export function reportSync(report: SyncReport, { onChanged, log }: EngineOptions): void {
-  for (const warning of report.warnings) log(warning);
-  for (const { path, reason } of report.skipped) log(`Skipped ${path}: ${reason}.`);
-  const { added, changed, removed } = report;
-  if (added + changed + removed > 0) onChanged?.({ added, changed, removed });
+/** What the sync before said already is not said again: some syncs come every few minutes, and a folder stays unreadable. */
+export function syncTeller({ onChanged, log }: EngineOptions): SyncTeller {
+  let before = new Set<string>();
+  const say = (sentences: string[]): void => {
+    for (const sentence of sentences) if (!before.has(sentence)) log(sentence);
+    before = new Set(sentences);
+  };
+  return {
+    report({ warnings, skipped, added, changed, removed }) {
+      say([...warnings, ...skipped.map(({ path, reason }) => `Skipped ${path}: ${reason}.`)]);
+      if (added + changed + removed > 0) onChanged?.({ added, changed, removed });
+    },
+    failed(error) {
+      if (!isCancelled(error)) say([`A sync in the background failed: ${asMemqError(error).message}`]);
+    },
+  };
 }

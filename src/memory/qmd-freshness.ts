@@ -1,5 +1,6 @@
-import { sessionsCollection } from "../home/agent-collections.ts";
+import { memoryCollection, sessionsCollection } from "../home/agent-collections.ts";
 import { messageOf } from "../errors.ts";
+import type { Collection, Home, QmdBackendSettings } from "../home/types.ts";
 import { watchCollections, type Changes, type Watcher } from "../sync/watch.ts";
 import type { ServedAgent } from "./backend.ts";
 import { transcriptDeltas } from "./deltas.ts";
@@ -95,9 +96,7 @@ export function keepQmdFresh({ home, memory }: ServedAgent, options: QmdFreshnes
   };
 
   if (options.watch && memory.sync.watch) {
-    // What is exported is our own doing.
-    const watched = home.collections.filter(({ source }) => source !== "sessions");
-    watcher = watchCollections(isExporting ? [...watched, transcripts] : watched, {
+    watcher = watchCollections(watchedCollections(home, memory.qmd, isExporting ? [transcripts] : []), {
       debounceMs: memory.sync.watchDebounceMs,
       onChange,
       onFailure: options.log,
@@ -133,4 +132,14 @@ export function keepQmdFresh({ home, memory }: ServedAgent, options: QmdFreshnes
       clearTimeout(next?.timer);
     },
   };
+}
+
+/** What is exported is our own doing; and of the workspace's notes even the folder may be new. */
+function watchedCollections(home: Home, qmd: QmdBackendSettings, others: Collection[]): Collection[] {
+  const notes = home.collections.filter(({ source }) => source !== "sessions");
+  if (!qmd.includeDefaultMemory || home.workspace === undefined) return [...notes, ...others];
+  const isDefault = ({ root, patterns, optional }: Collection): boolean =>
+    optional === true || (root === home.workspace && patterns.join() === "MEMORY.md");
+  const further = notes.filter((collection) => !isDefault(collection));
+  return [memoryCollection(home.workspace, true), ...further, ...others];
 }

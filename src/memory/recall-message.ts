@@ -51,20 +51,26 @@ export async function recallForMessage(
     agent.qmd === undefined ? trustedEntries(agent, index) : await trustedFiles(agent, agent.qmd.own.cutting);
   const called = calledEntries(trusted.entries, request.message, request.projectKeys ?? []);
   if (called.length === 0) return { entries: [], context: "" };
-  const relevance = await trusted.relevanceOf(request.message);
+  const relevance = await trusted.relevanceOf(
+    request.message,
+    called.map(({ entry }) => entry),
+  );
   const entries = recalledEntries(called, relevance, request.maxEntries ?? DEFAULT_ENTRIES);
   return { entries, context: recallContext(entries) };
 }
 
-/** What may be recalled, and how to tell what a message has to do with it, by `path:startLine`. */
-type Trusted = { entries: TrustedEntry[]; relevanceOf: (message: string) => Promise<Map<string, number>> };
+/** What may be recalled, and how to tell what a message has to do with some of it, by `path:startLine`. */
+type Trusted = {
+  entries: TrustedEntry[];
+  relevanceOf: (message: string, called: TrustedEntry[]) => Promise<Map<string, number>>;
+};
 
 /** A qmd home cuts its documents as qmd does, and knows no `USER.md`: the root files themselves say what can be recalled. */
 async function trustedFiles({ home }: AgentHome, cutting: Cutting): Promise<Trusted> {
   const { readRootEntries, relevanceOfEntries } = await import("./root-entries.ts");
   const perEntry = cutting.kind === "lines" ? { ...cutting, kind: "entries" as const } : cutting;
   const found = await readRootEntries(home.workspace ?? "", TRUSTED_FILES, perEntry);
-  return { entries: found.entries, relevanceOf: async (message) => relevanceOfEntries(found, message) };
+  return { entries: found.entries, relevanceOf: async (message, called) => relevanceOfEntries(found, message, called) };
 }
 
 /** Entries by the index they were read from: a message comes with every turn, the entries change now and then. */

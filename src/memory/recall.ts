@@ -15,19 +15,22 @@ export type RecalledEntry = { text: string; path: string; startLine: number; mat
 
 /** Below this an entry stays silent; a single-word trigger alone reaches 0.68. */
 const MIN_MATCH = 0.65;
+/** What a phrase and relevance count in the score, and the phrase below which no relevance reaches it. */
+const WEIGHTS = { phrase: 0.8, relevance: 0.2 };
+const LEAST_PHRASE = (MIN_MATCH - WEIGHTS.relevance) / WEIGHTS.phrase;
 const MAX_CONTEXT_CHARS = 1_800;
 
-/** An entry and how well its best trigger is met, above 0. */
+/** An entry and how well its best trigger is met. */
 export type CalledEntry = { entry: TrustedEntry; phrase: number };
 
-/** The entries of which a message meets a trigger at least in part; an entry of projects only when all of them are active. */
+/** The entries of which a message meets a trigger well enough to count; an entry of projects only when all of them are active. */
 export function calledEntries(entries: TrustedEntry[], message: string, projectKeys: string[]): CalledEntry[] {
   const words = new Set(phraseWords(message));
   const active = new Set(projectKeys);
   return entries.flatMap((entry) => {
     if (!entry.projects.every((project) => active.has(project))) return [];
     const phrase = Math.max(0, ...entry.phrases.map((phrase) => phraseScore(phrase, words)));
-    return phrase === 0 ? [] : { entry, phrase };
+    return phrase < LEAST_PHRASE ? [] : { entry, phrase };
   });
 }
 
@@ -44,7 +47,7 @@ export function recalledEntries(
   for (const { entry, phrase } of called) {
     const { text, path, startLine } = entry;
     const relevant = Math.min(1, Math.max(0, relevance.get(`${path}:${startLine}`) ?? 0));
-    const matchScore = 0.8 * phrase + 0.2 * relevant;
+    const matchScore = WEIGHTS.phrase * phrase + WEIGHTS.relevance * relevant;
     if (matchScore >= MIN_MATCH) recalled.push({ text, path, startLine, matchScore });
   }
   recalled.sort((a, b) => b.matchScore - a.matchScore || compare(a.path, b.path) || a.startLine - b.startLine);

@@ -1,14 +1,14 @@
 import { cutPassages } from "../notes/cut.ts";
 import type { Cutting } from "../notes/types.ts";
 import { textScoreOf } from "../search/fuse.ts";
-import { scoreTexts } from "../search/keyword.ts";
+import { type LooseText, scoreTexts } from "../search/keyword.ts";
 import { parseQuery } from "../search/query.ts";
 import { indexTokens } from "../search/tokens.ts";
 import { type OwnNote, readOwnNote } from "./own-note.ts";
 import { phraseWords, type TrustedEntry } from "./recall.ts";
 
-/** Entries with triggers, and the tokens of all entries, by `path:startLine`. */
-export type RootEntries = { entries: TrustedEntry[]; tokens: Map<string, string> };
+/** Entries with triggers, and the words of all entries, by `path:startLine`. */
+export type RootEntries = { entries: TrustedEntry[]; texts: Map<string, LooseText> };
 
 type KnownFile = { note: OwnNote } & RootEntries;
 
@@ -24,7 +24,7 @@ export async function readRootEntries(
   paths: Iterable<string>,
   cutting: Cutting,
 ): Promise<RootEntries> {
-  const all: RootEntries = { entries: [], tokens: new Map() };
+  const all: RootEntries = { entries: [], texts: new Map() };
   const seen = new Set<string>();
   for (const path of paths) {
     const key = `${workspace}\0${path}`;
@@ -35,24 +35,31 @@ export async function readRootEntries(
     const file = note === before?.note ? before : { note, ...entriesOf(path, note.text, cutting) };
     known.set(key, file);
     all.entries.push(...file.entries);
-    for (const [place, tokens] of file.tokens) all.tokens.set(place, tokens);
+    for (const [place, text] of file.texts) all.texts.set(place, text);
   }
   return all;
 }
 
 function entriesOf(path: string, text: string, cutting: Cutting): RootEntries {
   const entries: TrustedEntry[] = [];
-  const tokens = new Map<string, string>();
+  const texts = new Map<string, LooseText>();
   for (const { text: entry, startLine, triggers = [], projects = [] } of cutPassages(text, cutting)) {
-    tokens.set(`${path}:${startLine}`, indexTokens(entry).join(" "));
+    const tokens = indexTokens(entry);
+    texts.set(`${path}:${startLine}`, { tokens, words: new Set(tokens) });
     if (triggers.length === 0) continue;
     entries.push({ text: entry.trim(), path, startLine, phrases: triggers.map(phraseWords), projects });
   }
-  return { entries, tokens };
+  return { entries, texts };
 }
 
-/** How well each entry answers a message by its words, 0 to 1, by `path:startLine`. */
-export function relevanceOfEntries({ tokens }: RootEntries, message: string): Map<string, number> {
-  const scores = scoreTexts(parseQuery(message, "plain"), [...tokens.values()]);
-  return new Map([...tokens.keys()].map((place, at) => [place, textScoreOf(scores[at] ?? 0, "bm25")]));
+/** How well some of the entries answer a message by their words, 0 to 1, by `path:startLine`. */
+export function relevanceOfEntries(
+  { texts }: RootEntries,
+  message: string,
+  asked: TrustedEntry[],
+): Map<string, number> {
+  const places = asked.map(({ path, startLine }) => `${path}:${startLine}`);
+  const wanted = places.map((place) => texts.get(place) ?? { tokens: [], words: new Set<string>() });
+  const scores = scoreTexts(parseQuery(message, "plain"), wanted, [...texts.values()]);
+  return new Map(places.map((place, at) => [place, textScoreOf(scores[at] ?? 0, "bm25")]));
 }

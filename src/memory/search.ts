@@ -61,7 +61,14 @@ export type FoundAnswer = {
   degraded?: string[];
   /** Why, in words. */
   warning?: string;
-  debug?: { backend: "builtin" | "qmd"; effectiveMode: string; searchMs: number; hits: number };
+  debug?: {
+    backend: "builtin" | "qmd";
+    /** `memory.qmd.searchMode`, with the qmd backend. */
+    configuredMode?: string;
+    effectiveMode: string;
+    searchMs: number;
+    hits: number;
+  };
 };
 
 export type DeniedAnswer = { results: []; denied: true; reason: string };
@@ -233,6 +240,7 @@ function foundAnswer(
       ? {
           debug: {
             backend: agent.backend,
+            ...(agent.qmd === undefined ? {} : { configuredMode: memory.qmd.searchMode }),
             effectiveMode: answer.mode,
             searchMs: Math.round(searchMs * 1000) / 1000,
             hits: answer.hits.length,

@@ -1,9 +1,10 @@
 import { resolveAgentHome } from "../home/agent-home.ts";
 import { normalizedAgentId } from "../home/agents.ts";
 import type { JsonObject } from "../home/json.ts";
-import { servedAgent } from "./backend.ts";
+import { builtinAgent, servedAgent } from "./backend.ts";
 import type { Change, MemoryEngine } from "./engine.ts";
 import { openMemoryEngine } from "./engine.ts";
+import { withFallback } from "./fallback.ts";
 
 /** Where an agent's memory is configured; what is not given is looked up. */
 export type MemoryPlace = {
@@ -53,7 +54,13 @@ export function openMemoryService(
       noted.add(issue);
     }
     const { onChanged, ...rest } = options;
-    return openMemoryEngine(agent, { ...rest, onChanged: (change) => onChanged?.(agent.memory.agentId, change) });
+    const own = { ...rest, onChanged: (change: Change) => onChanged?.(agent.memory.agentId, change) };
+    const engine = await openMemoryEngine(agent, own);
+    if (agent.qmd === undefined) return engine;
+    return withFallback(engine, (reason) => {
+      options.log(`The qmd home can't be used: ${reason}`);
+      return openMemoryEngine(builtinAgent(agent, reason), own);
+    });
   }
 
   function ownEngine(): Promise<MemoryEngine> {

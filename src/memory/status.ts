@@ -14,7 +14,7 @@ import { loadVec } from "../store/vec-extension.ts";
 import { vectorDimensions } from "../store/vector-table.ts";
 import { missingVectorCounts } from "../store/vectors.ts";
 import { scanCollections } from "../sync/scan.ts";
-import type { ServedAgent } from "./backend.ts";
+import type { ServedAgent, ServingQmd } from "./backend.ts";
 import type { SyncState } from "./keeper.ts";
 
 /** What is indexed, by whom it is embedded, and what is wrong. */
@@ -153,14 +153,23 @@ function rebuildOf(index: Index): Pick<MemoryStatus["vector"], "next"> {
 }
 
 /** What named the provider, and by name where its key stands. */
-function providerOrigin({ config, home, memory }: ServedAgent, provider: EmbeddingProvider | undefined): string {
+function providerOrigin(agent: ServedAgent, provider: EmbeddingProvider | undefined): string {
+  const { config, home, memory, qmd } = agent;
   const { embedding } = home;
+  if (qmd !== undefined) return modelOrigin(qmd, agent);
   const named = explainKeys(config, memory.agentId).find(({ key }) => key === "provider")?.origin;
   const why = embedding.explicit
     ? `named by ${named ?? "the configuration"}`
     : "chosen automatically: a local model file, else the first of openai, gemini, voyage and mistral that has a key";
   const key = keyOriginOf(embedding, provider?.id ?? embedding.provider);
   return key === undefined ? `${why}; no key` : `${why}; key from ${key}`;
+}
+
+/** What named the model of a qmd home. */
+function modelOrigin({ models, config }: ServingQmd, { memory, env }: ServedAgent): string {
+  if (memory.qmd.searchMode === "search") return 'memory.qmd.searchMode "search" embeds nothing';
+  if (models.embed === config.models.embed) return "named by models.embed of the agent's index.yml";
+  return models.embed === env["QMD_EMBED_MODEL"] ? "named by QMD_EMBED_MODEL" : "qmd's own model";
 }
 
 function sourceCounts(index: Index, collections: readonly Collection[]): MemoryStatus["sourceCounts"] {

@@ -4,9 +4,9 @@ import { documentCutting } from "../home/document-cutting.ts";
 import type { Collection, Home } from "../home/types.ts";
 import { passageText } from "../notes/passage-text.ts";
 import type { PassageDraft } from "../notes/types.ts";
-import { contentText, documentsByHashPrefix, documentsById } from "../store/documents.ts";
+import { contentTexts, documentsByHashPrefix, documentsById } from "../store/documents.ts";
 import { passagesById } from "../store/passages.ts";
-import type { DocumentRow, Index } from "../store/types.ts";
+import type { DocumentRow, Index, PassageRow } from "../store/types.ts";
 import { type FileState, fileState, passageNow } from "./fresh.ts";
 import { textScoreOf } from "./fuse.ts";
 import type { Ranked } from "./rank.ts";
@@ -30,37 +30,34 @@ export type Cited = { hits: Hit[]; notices: string[]; stale: boolean };
  * what changed is shown as it is now.
  */
 export function cite(rows: Iterable<Ranked>, limit: number, context: CiteContext): Cited {
-  const documents = new Map<number, DocumentRow | undefined>();
+  const stored: Stored = { documents: new Map(), passages: new Map(), texts: new Map() };
   const files = new Map<number, FileState>();
-  const texts = new Map<string, string | null>();
   const seen = new Set<string>();
   const gone = new Set<string>();
   const outdated = new Set<string>();
   const hits: Hit[] = [];
   if (limit < 1) return { hits, notices: [], stale: false };
-  for (const row of rows) {
-    const document = known(documents, row.documentId, () =>
-      documentsById(context.index, [row.documentId]).get(row.documentId),
-    );
+  for (const row of readAhead(rows, limit, context.index, stored)) {
+    const document = stored.documents.get(row.documentId);
     const collection = document && context.collections.get(document.collection);
     if (!document || !collection) continue;
-    const file = known(files, document.id, () =>
-      fileState(document, collection, documentCutting(context.home, collection, document.path)),
-    );
+    const cutting = documentCutting(context.home, collection, document.path);
+    const file = files.get(document.id) ?? fileState(document, collection, cutting);
+    files.set(document.id, file);
     if (file.state === "gone" && !context.request.keepGone) {
       gone.add(`${collection.pathPrefix}${document.path}`);
       continue;
     }
-    const passage = passagesById(context.index, [row.passageId]).get(row.passageId);
-    const stored = known(texts, document.hash, () => contentText(context.index, document.hash));
+    const passage = stored.passages.get(row.passageId);
+    const whole = stored.texts.get(document.hash);
     // A sync that runs meanwhile may have replaced it.
-    if (!passage || stored === null) continue;
-    const text = passageText(stored, passage.pos, passage.length);
+    if (!passage || whole === undefined) continue;
+    const text = passageText(whole, passage.pos, passage.length);
     const now = file.state === "changed" ? file.passages : null;
     const shown = now
       ? passageNow({ ...row, text, byName: row.nameTier > 0 }, now, context.termsIn)
       : { ...passage, text };
-    const body = file.state === "changed" ? file.text : stored;
+    const body = file.state === "changed" ? file.text : whole;
     if (shown === null) outdated.add(`${collection.pathPrefix}${document.path}`);
     else {
       const realFile = realFileOf(document, context);
@@ -73,10 +70,43 @@ export function cite(rows: Iterable<Ranked>, limit: number, context: CiteContext
   return { hits, notices: noticesOf(gone, outdated), stale };
 }
 
-function known<K, V>(map: Map<K, V>, key: K, make: () => V): V {
-  let value = map.get(key);
-  if (value === undefined) map.set(key, (value = make()));
-  return value;
+/** What the index holds of the rows that were looked at. */
+type Stored = {
+  documents: Map<number, DocumentRow>;
+  passages: Map<number, PassageRow>;
+  texts: Map<string, string>;
+};
+
+/** Rows are read from the index by so many at most. */
+const MOST_AHEAD = 64;
+
+/** The rows, as many at a time as will probably be shown: one query reads them together for little more than a single one. */
+function* readAhead(rows: Iterable<Ranked>, limit: number, index: Index, stored: Stored): Generator<Ranked> {
+  const size = Math.min(limit, MOST_AHEAD);
+  let block: Ranked[] = [];
+  for (const row of rows) {
+    block.push(row);
+    if (block.length < size) continue;
+    readStored(block, index, stored);
+    yield* block;
+    block = [];
+  }
+  readStored(block, index, stored);
+  yield* block;
+}
+
+function readStored(rows: readonly Ranked[], index: Index, { documents, passages, texts }: Stored): void {
+  if (rows.length === 0) return;
+  const unread = new Set(rows.map(({ documentId }) => documentId).filter((id) => !documents.has(id)));
+  const found = documentsById(index, [...unread]);
+  for (const [id, document] of found) documents.set(id, document);
+  const hashes = new Set(Array.from(found.values(), ({ hash }) => hash).filter((hash) => !texts.has(hash)));
+  for (const [hash, text] of contentTexts(index, [...hashes])) texts.set(hash, text);
+  for (const [id, row] of passagesById(
+    index,
+    rows.map(({ passageId }) => passageId),
+  ))
+    passages.set(id, row);
 }
 
 /** A document's file by its real path, where several collections, or links in one, may lead to the same one. */

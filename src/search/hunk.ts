@@ -1,4 +1,5 @@
 import { snippetOf } from "./snippet.ts";
+import type { TermsBetween } from "./terms.ts";
 
 /** A few lines of a document under a header that says where they stand, as in a unified diff. */
 export type Hunk = {
@@ -13,14 +14,12 @@ export type Hunk = {
   matches: boolean;
 };
 
-/**
- * What makes a line answer: the query's terms in a text, and those of the intent, which count less. `guess` says cheaply which texts
- * can be passed over.
- */
+/** What makes a line answer: the query's terms in a text, and those of the intent, which count less. */
 export type LineTerms = {
   termsIn: (text: string) => string[];
   intentIn?: (text: string) => string[];
-  guess: (text: string) => boolean;
+  /** Finds most of the query's terms by where they stand, at less cost. */
+  placed: (text: string) => TermsBetween;
 };
 
 const INTENT_WEIGHT = 0.3;
@@ -38,54 +37,56 @@ export function hunkOf(
   const total = lines.length;
   const first = Math.min(Math.max(1, hit.startLine), total);
   const last = Math.min(Math.max(first, hit.endLine), total);
-  const best = bestLine(lines, first, last, terms);
+  const best = bestLine(lines.slice(first - 1, last), first, terms);
   const from = Math.max(1, best - 1);
   const to = Math.min(total, best + 2);
-  const shown = cut(lines.slice(from - 1, to), { startLine: from, endLine: to }, maxChars, (part) =>
-    likelyTerms(part, terms),
+  const { text, startLine, endLine } = cut(
+    lines.slice(from - 1, to),
+    { startLine: from, endLine: to },
+    maxChars,
+    terms,
   );
-  const { text, startLine, endLine } = shown;
   return {
     header: `@@ -${startLine},${endLine - startLine + 1} @@ (${startLine - 1} before, ${total - endLine} after)`,
     text,
     startLine,
     endLine,
     line: Math.min(Math.max(best, startLine), endLine),
-    matches: likelyTerms(text, terms).length > 0 || terms.termsIn(text).length > 0,
+    matches: terms.placed(text)(0, text.length).length > 0 || terms.termsIn(text).length > 0,
   };
 }
 
-/** The terms among the words of a text that `guess` lets pass: most words of most lines are never looked at closely. */
-function likelyTerms(text: string, { termsIn, guess }: LineTerms): string[] {
-  return guess(text) ? termsIn(text.split(" ").filter(guess).join(" ")) : [];
+/** The line that answers best; `lines` are those of the passage, the first of which is number `first` of the document. */
+function bestLine(lines: readonly string[], first: number, { termsIn, intentIn, placed }: LineTerms): number {
+  const text = lines.join("\n");
+  const between = placed(text);
+  const scored = scoredBest(lines, (line, at) => between(at, at + line.length), intentIn);
+  if (scored >= 0) return first + scored;
+  if (termsIn(text).length > 0) return first + Math.max(0, scoredBest(lines, termsIn, intentIn));
+  return (
+    first +
+    Math.max(
+      0,
+      lines.findIndex((line) => line.trim() !== ""),
+    )
+  );
 }
 
-function bestLine(lines: readonly string[], first: number, last: number, terms: LineTerms): number {
-  const scored = scoredBest(lines, first, last, (text) => likelyTerms(text, terms), terms.intentIn);
-  if (scored > 0) return scored;
-  if (terms.termsIn(lines.slice(first - 1, last).join("\n")).length > 0) {
-    return scoredBest(lines, first, last, terms.termsIn, terms.intentIn);
-  }
-  const filled = lines.slice(first - 1, last).findIndex((text) => text.trim() !== "");
-  return filled < 0 ? first : first + filled;
-}
-
-/** The first line of those that hold most terms, 0 when none holds any. */
+/** The place of the first line of those that hold most terms, −1 when none holds any. */
 function scoredBest(
   lines: readonly string[],
-  first: number,
-  last: number,
-  termsIn: LineTerms["termsIn"],
+  termsIn: (line: string, at: number) => string[],
   intentIn: LineTerms["intentIn"],
 ): number {
-  let best = 0;
+  let best = -1;
   let most = 0;
-  for (let line = first; line <= last; line++) {
-    const text = lines[line - 1] ?? "";
-    const score = termsIn(text).length + INTENT_WEIGHT * (intentIn?.(text).length ?? 0);
+  let at = 0;
+  for (const [place, line] of lines.entries()) {
+    const score = termsIn(line, at).length + INTENT_WEIGHT * (intentIn?.(line).length ?? 0);
+    at += line.length + 1;
     if (score > most) {
       most = score;
-      best = line;
+      best = place;
     }
   }
   return best;
@@ -95,11 +96,12 @@ function cut(
   lines: readonly string[],
   place: { startLine: number; endLine: number },
   maxChars: number,
-  termsIn: (text: string) => string[],
+  { placed }: LineTerms,
 ): { text: string; startLine: number; endLine: number } {
   const text = lines.join("\n");
   if (text.length <= maxChars) return { text, ...place };
-  const part = snippetOf({ text, ...place }, maxChars - 3, termsIn);
+  const between = placed(text);
+  const part = snippetOf({ text, ...place }, maxChars - 3, (piece, at) => between(at, at + piece.length));
   const lastLine = lines[part.endLine - place.startLine] ?? "";
   return lastLine !== "" && part.text.endsWith(lastLine) ? part : { ...part, text: `${part.text.trimEnd()}...` };
 }

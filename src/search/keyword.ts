@@ -130,18 +130,21 @@ export function scoreByKeyword(index: Index, query: ParsedQuery, passageIds: rea
   return scores;
 }
 
-/**
- * BM25 of texts that stand in no index, among each other, in their order; each is a string of tokens. 0 for one that holds no word of
- * the query.
- */
-export function scoreTexts(parsed: ParsedQuery, bodies: readonly string[]): number[] {
-  const lengths = bodies.map((body) => (body === "" ? 0 : body.split(" ").length));
-  const meanBody = lengths.reduce((sum, length) => sum + length, 0) / Math.max(1, lengths.length);
+/** A text that stands in no index: its tokens in order, and each of them once. */
+export type LooseText = { tokens: string[]; words: ReadonlySet<string> };
+
+/** BM25 of texts that stand in no index, among all that stand beside them; 0 for one that holds no word of the query. */
+export function scoreTexts(parsed: ParsedQuery, texts: readonly LooseText[], among: readonly LooseText[]): number[] {
+  const length = among.reduce((sum, { tokens }) => sum + tokens.length, 0);
   const frequencies = new Map(
-    parsed.terms.map(({ term }) => [term, bodies.filter((body) => holdsRun(body, term)).length]),
+    parsed.terms.map(({ term }) => [
+      term,
+      among.reduce((count, { words }) => (words.has(term) ? count + 1 : count), 0),
+    ]),
   );
-  const score = scorer(parsed, { frequencies, passages: bodies.length, meanBody });
-  return bodies.map((body, at) => score(body, "", lengths[at] ?? 0).bm25);
+  const rarity = { frequencies, passages: among.length, meanBody: length / Math.max(1, among.length) };
+  const score = scorer(parsed, rarity);
+  return texts.map(({ tokens }) => score(tokens.join(" "), "", tokens.length).bm25);
 }
 
 /**

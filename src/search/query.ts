@@ -2,7 +2,8 @@ import type { KeywordMatch } from "../store/types.ts";
 import { DIGIT, HANGUL } from "./scripts.ts";
 import { cutAtGrapheme } from "./snippet.ts";
 import { isStopWord, languagesOf } from "./stopwords.ts";
-import { type Token, analyse } from "./tokens.ts";
+import type { Token } from "./token.ts";
+import { analyse } from "./tokens.ts";
 
 /** `plain`: words, a quoted phrase is preferred. `qmd`: a quoted phrase is demanded and `-term` excludes. */
 export type Grammar = "plain" | "qmd";

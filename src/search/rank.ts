@@ -41,7 +41,8 @@ export function weighed(
     const facts = factsById.get(candidate.passageId);
     const source = facts && collections.get(facts.collection)?.source;
     if (!facts || !source) continue;
-    const recency = recencyFactor(fadesFrom(facts, source, profile.recency.undated), asOf, profile.recency);
+    const { recency: rule } = profile;
+    const recency = rule.mode === "off" ? 1 : recencyFactor(fadesFrom(facts, source, rule.undated), asOf, rule);
     const importance = profile.importance ? importanceFactor(facts.importance) : 1;
     const factor = recency * importance;
     const score = candidate.nameTier > 0 ? 1 : candidate.level * factor;

@@ -8,14 +8,14 @@ type Unit = { text: string; line: number; endsLine: boolean; terms: string[] };
 
 /**
  * The part of a passage that is printed: all of it when it fits into `maxChars` UTF-16 units, else the run of whole lines that holds
- * the most of the query's terms (`termsIn` lists those in a text; a term that stands all over the passage tells little), the later
+ * the most of the query's terms (`termsIn` lists those in a piece of it, which begins at `at`; a term that stands all over the passage tells little), the later
  * start winning, filled up with what comes before. A line that is too long alone is treated as pieces of itself, cut where no
  * visible character is torn.
  */
 export function snippetOf(
   passage: { text: string; startLine: number; endLine: number },
   maxChars: number,
-  termsIn: (text: string) => string[],
+  termsIn: (text: string, at: number) => string[],
 ): Snippet {
   const { text: whole, startLine, endLine } = passage;
   if (whole.length <= maxChars) return { text: whole, startLine, endLine };
@@ -33,12 +33,20 @@ export function snippetOf(
   };
 }
 
-function unitsOf(text: string, startLine: number, maxChars: number, termsIn: (text: string) => string[]): Unit[] {
+function unitsOf(
+  text: string,
+  startLine: number,
+  maxChars: number,
+  termsIn: (text: string, at: number) => string[],
+): Unit[] {
   const units: Unit[] = [];
+  let place = 0;
   for (const [index, line] of text.split("\n").entries()) {
     const pieces = line.length <= maxChars ? [line] : piecesOf(line, Math.max(1, Math.floor(maxChars / 6)));
     for (const [at, piece] of pieces.entries()) {
-      units.push({ text: piece, line: startLine + index, endsLine: at === pieces.length - 1, terms: termsIn(piece) });
+      const endsLine = at === pieces.length - 1;
+      units.push({ text: piece, line: startLine + index, endsLine, terms: termsIn(piece, place) });
+      place += piece.length + (endsLine ? 1 : 0);
     }
   }
   return units;

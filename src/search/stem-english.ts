@@ -22,18 +22,34 @@ const IRREGULAR_FORMS =
   // Not made of what they seem to be made of.
   "early early|only only|news news|bias bias|atlas atlas|proceed proceed|exceed exceed|succeed succeed|inning inning|evening evening";
 
+/** Base forms that begin with `start`, each with its irregular forms. */
+export function irregularRows(start: string): string[][] {
+  const rows = IRREGULAR_FORMS.split("|");
+  return rows.filter((row) => row.startsWith(start)).map((row) => row.split(" "));
+}
+
+/** So many words are looked up in the list as it stands: a query asks for fewer, and making a map takes longer than these. */
+const ASKED_WITHOUT_MAP = 100;
+let asked = 0;
 let irregular: Map<string, string> | undefined;
 
-/** Irregular forms with their base forms. */
-export function irregularForms(): ReadonlyMap<string, string> {
-  if (irregular === undefined) {
-    irregular = new Map();
-    for (const row of IRREGULAR_FORMS.split("|")) {
-      const [base = "", ...forms] = row.split(" ");
-      for (const form of forms) irregular.set(form, base);
-    }
+/** The base form of an irregular form, or undefined. */
+function irregularBase(word: string): string | undefined {
+  if (asked++ >= ASKED_WITHOUT_MAP) return (irregular ??= basesOfForms()).get(word);
+  const ends = [" ", "|"].map((end) => `${IRREGULAR_FORMS}|`.indexOf(` ${word}${end}`));
+  const at = Math.max(...ends);
+  if (at < 0) return undefined;
+  const row = IRREGULAR_FORMS.lastIndexOf("|", at) + 1;
+  return IRREGULAR_FORMS.slice(row, IRREGULAR_FORMS.indexOf(" ", row));
+}
+
+function basesOfForms(): Map<string, string> {
+  const bases = new Map<string, string>();
+  for (const row of IRREGULAR_FORMS.split("|")) {
+    const [base = "", ...forms] = row.split(" ");
+    for (const form of forms) bases.set(form, base);
   }
-  return irregular;
+  return bases;
 }
 
 const VOWEL = /[aeiouy]/;
@@ -52,7 +68,7 @@ function region(word: string, from: number): number {
 /** The second Porter stemmer ("English" of snowballstem.org), with irregular forms; a lower-case word without accents. */
 export function stemEnglish(word: string): string {
   if (word.length < 3) return word;
-  const base = irregularForms().get(word);
+  const base = irregularBase(word);
   if (base === word) return word;
   let form = (base ?? word).replace(/^y|(?<=[aeiouy])y/g, "Y");
   const prefix = /^(gener|commun|arsen)/.exec(form)?.[0].length;

@@ -2,7 +2,7 @@ import { ARABIC, CYRILLIC, DEVANAGARI, HAN, HANGUL, HIRAGANA, KATAKANA, LATIN, T
 import type { Language } from "./stopword-lists.ts";
 // A macro: its result stands in the program in place of the call.
 import { stopWordSurfaces } from "./stopword-lists.ts" with { type: "macro" };
-import type { Token } from "./tokens.ts";
+import type { Token } from "./token.ts";
 
 const SURFACES: Readonly<Record<Language, string>> = stopWordSurfaces();
 

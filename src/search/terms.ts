@@ -7,16 +7,67 @@ export function termFinder(parsed: ParsedQuery): (text: string) => string[] {
   return tokenFinder(whole);
 }
 
-/** How many characters an inflected word shares with its form in the index, but for a few that are irregular. */
+/** An inflected word has all of its form in the index but so many characters, and at least so many; a few are irregular. */
+const OWN_END = 2;
 const SHARED_START = 3;
 
+/** Lists the terms that stand in a part of a text, each once. */
+export type TermsBetween = (from: number, to: number) => string[];
+
 /**
- * A cheap guess whether a text may hold terms of a query, for choosing among many short texts: never wrong about texts beyond ASCII
- * that they may, wrong about an irregular word (`bought` for `buy`) that it may not.
+ * Finds the terms of a query in a text by where they stand, at little cost: only words that begin like a term or hold something beyond
+ * ASCII are looked at closely, so an irregular form (`bought` for `buy`) is passed over. Parts are best asked for in their order.
  */
-export function termGuess(parsed: ParsedQuery): (text: string) => boolean {
-  const starts = new Set(parsed.terms.map(({ term }) => term.slice(0, SHARED_START)));
-  const escaped = Array.from(starts, (start) => start.replace(/[\\^$.*+?()[\]{}|/]/g, String.raw`\$&`));
-  const pattern = new RegExp([...escaped, String.raw`[^\0-\x7f]`].join("|"), "i");
-  return (text) => pattern.test(text);
+export function termPlacer(parsed: ParsedQuery, termsIn: (text: string) => string[]): (text: string) => TermsBetween {
+  const starts = parsed.terms.map(({ term }) => term.slice(0, Math.max(SHARED_START, term.length - OWN_END)));
+  const likely = new RegExp([...new Set(starts.map(startPattern)), String.raw`[^\0-\x7f]`].join("|"), "gi");
+  return (text) => {
+    if (BEYOND_ASCII.test(text)) return (from, to) => termsIn(likelyWords(text.slice(from, to), likely));
+    const places = placesOf(text, likely, termsIn);
+    let next = 0;
+    return (from, to) => {
+      if (from < (places[next - 1]?.at ?? 0)) next = 0;
+      while (next < places.length && places[next]!.at < from) next++;
+      const found: string[] = [];
+      for (let place = places[next]; place && place.at < to; place = places[++next])
+        for (const term of place.terms) if (!found.includes(term)) found.push(term);
+      return found;
+    };
+  };
+}
+
+/** The beginning of a term as an expression; an identifier may have connectors in it. */
+function startPattern(start: string): string {
+  const characters = Array.from(start, (character) => character.replace(/[\\^$.*+?()[\]{}|/]/, String.raw`\$&`));
+  return characters.join("[^A-Za-z0-9 \n]?");
+}
+
+const BEYOND_ASCII = /[^\0-\x7f]/;
+
+function likelyWords(text: string, likely: RegExp): string {
+  return text
+    .split(" ")
+    .filter((word) => word.search(likely) >= 0)
+    .join(" ");
+}
+
+/** The words of an ASCII text that hold terms, in their order. A term begins where no letter stands before, or with a capital. */
+function placesOf(
+  text: string,
+  likely: RegExp,
+  termsIn: (text: string) => string[],
+): { at: number; terms: string[] }[] {
+  const places: { at: number; terms: string[] }[] = [];
+  const words = text.replaceAll("\n", " ");
+  likely.lastIndex = 0;
+  for (let found = likely.exec(text); found !== null; found = likely.exec(text)) {
+    const at = found.index;
+    if (text.charCodeAt(at) >= 97 && /[A-Za-z]/.test(text.charAt(at - 1))) continue;
+    const blank = words.indexOf(" ", at);
+    const end = blank < 0 ? words.length : blank;
+    const terms = termsIn(words.slice(words.lastIndexOf(" ", at) + 1, end));
+    if (terms.length > 0) places.push({ at, terms });
+    likely.lastIndex = end;
+  }
+  return places;
 }

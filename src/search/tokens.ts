@@ -1,40 +1,8 @@
-import {
-  DIGIT,
-  EMOJI,
-  LATIN,
-  LETTER,
-  MARK,
-  SEPARATOR,
-  UNSPACED,
-  characterClass,
-  foldDigits,
-  foldWord,
-  isAscii,
-} from "./scripts.ts";
-import { irregularForms } from "./stem-english.ts";
+import { addCompound, joins } from "./compound.ts";
+import { EMOJI, LATIN, MARK, SEPARATOR, UNSPACED, characterClass, foldWord, isAscii } from "./scripts.ts";
+import { irregularRows } from "./stem-english.ts";
 import { stem } from "./stem.ts";
-
-/** What a stretch of text is indexed as. */
-export type Token = {
-  /** What stands in the index. */
-  term: string;
-  /** The word as written, folded but not stemmed: for stop words and for showing. */
-  surface: string;
-  /**
-   * `word`: a word or number, or a part of an identifier; `pair`: two neighbouring characters of an unspaced script;
-   * `single`: one such character; `whole`: an identifier with all its parts.
-   */
-  kind: "word" | "pair" | "single" | "whole";
-  /** Whether it is a part of an identifier that is also there as a whole. */
-  part: boolean;
-  /** Its script, a constant of `scripts.ts`; `DIGIT` for numbers and codes. */
-  script: number;
-};
-
-/** Longer words are cut off here, in index and query alike: nobody types them, and they are mostly encoded data. */
-const MAX_TERM = 64;
-/** A word of letters and digits that changes between them more often is a code (a hash, a key) and has no parts. */
-const MAX_KIND_CHANGES = 2;
+import { type Atom, MAX_TERM, type Token } from "./token.ts";
 
 /** Terms of a chunk of text, each with a blank before it. */
 type Terms = { chunk: string; words: string; behind: string };
@@ -89,13 +57,21 @@ export function indexTokenString(text: string): string {
  * the text of its hits, so plain words that begin like no form of them are passed over.
  */
 export function tokenFinder(wanted: ReadonlySet<string>): (text: string) => string[] {
-  const starts = startsOf(wanted);
+  let starts: Set<number> | undefined;
+  const known = new Map<string, string[]>();
+  const wantedOf = (chunk: string): string[] => {
+    const { words, behind } = workedOut(chunk);
+    const tokens = (words + behind).split(" ").filter((token) => wanted.has(token));
+    known.set(chunk, tokens);
+    return tokens;
+  };
   return (text) => {
     const found = new Set<string>();
+    const begins = (starts ??= startsOf(wanted));
     forEachChunk(text, (normal, start, end) => {
-      if (!starts.has(startOf(normal, start, end)) && isPlainWord(normal, start, end)) return;
-      const { words, behind } = workedOut(normal.slice(start, end));
-      for (const token of (words + behind).split(" ")) if (wanted.has(token)) found.add(token);
+      if (!begins.has(startOf(normal, start, end)) && isPlainWord(normal, start, end)) return;
+      const chunk = normal.slice(start, end);
+      for (const token of known.get(chunk) ?? wantedOf(chunk)) found.add(token);
     });
     return [...found];
   };
@@ -103,16 +79,20 @@ export function tokenFinder(wanted: ReadonlySet<string>): (text: string) => stri
 
 /** The beginnings of plain words that may come to one of the tokens: inflection leaves two letters alone, unless it is irregular. */
 function startsOf(tokens: ReadonlySet<string>): Set<number> {
-  irregularStarts ??= Map.groupBy(irregularForms(), ([, base]) => startOf(base, 0, base.length));
   const starts = new Set(Array.from(tokens, (token) => startOf(token, 0, token.length)));
-  for (const start of starts)
-    for (const [form, base] of irregularStarts.get(start) ?? [])
-      if (tokens.has(stem(base, LATIN))) starts.add(startOf(form, 0, form.length));
+  // Irregular forms have irregular forms too.
+  const beginnings = new Set(Array.from(tokens, (token) => token.slice(0, 2)));
+  for (const beginning of beginnings) {
+    for (const [base = "", ...forms] of irregularRows(beginning)) {
+      if (!tokens.has(stem(base, LATIN))) continue;
+      for (const form of forms) {
+        starts.add(startOf(form, 0, form.length));
+        beginnings.add(form.slice(0, 2));
+      }
+    }
+  }
   return starts;
 }
-
-/** Irregular forms with their base forms, by how the base form begins. */
-let irregularStarts: Map<number, [form: string, base: string][]> | undefined;
 
 /** The first two characters as a number, ASCII letters without regard to case; of a single one there is no second. */
 function startOf(text: string, start: number, end: number): number {
@@ -184,9 +164,6 @@ function workedOut(chunk: string): Terms {
   return terms;
 }
 
-/** A run of characters of one class, and what stands between it and the one before it. */
-type Atom = { text: string; script: number; before: string };
-
 function tokensOfChunk(chunk: string): Token[] {
   const { atoms, rest } = atomsOf(chunk.includes(",") ? chunk.replace(/(?<=\d),(?=\d{3}(?!\d))/g, "") : chunk);
   const tokens: Token[] = [];
@@ -227,24 +204,12 @@ function atomsOf(chunk: string): { atoms: Atom[]; rest: string } {
 }
 
 function splitCamelCase(atom: Atom): Atom[] {
-  if (atom.script !== LATIN || !/\p{Ll}\p{M}*\p{Lu}|\p{Lu}\p{Lu}\p{Ll}/u.test(atom.text)) return [atom];
+  if (atom.script !== LATIN) return [atom];
+  // Expressions over all of Unicode take long to make, and most queries are ASCII.
+  const camelCase = isAscii(atom.text) ? /[a-z][A-Z]|[A-Z][A-Z][a-z]/ : /\p{Ll}\p{M}*\p{Lu}|\p{Lu}\p{Lu}\p{Ll}/u;
+  if (!camelCase.test(atom.text)) return [atom];
   const parts = atom.text.split(/(?<=\p{Ll}\p{M}*)(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll}{2})/u);
   return parts.map((text, index) => ({ text, script: LATIN, before: index === 0 ? atom.before : "" }));
-}
-
-/** What may stand between two parts of one identifier. */
-const CONNECTORS = new Set(["", ".", "-", "_", "/", "\\", "/.", "@", "&", "+", "\u2010", "\u2011"]);
-
-function joins(left: Atom, right: Atom): boolean {
-  if (left.script >= UNSPACED || right.script >= UNSPACED || left.script === EMOJI || right.script === EMOJI)
-    return false;
-  if (right.before === ":") return left.script === DIGIT && right.script === DIGIT;
-  // `don't` is one word and `Ann's` is Ann, but `l'homme` is two words.
-  if (right.before === "'" || right.before === "\u2019") return right.text.length === 1;
-  if (!CONNECTORS.has(right.before)) return false;
-  // What is written without its connector must not bring two scripts together, which would part it again.
-  const kept = connector(left, right) !== "";
-  return kept || left.script === right.script || left.script === DIGIT || right.script === DIGIT;
 }
 
 /** Overlapping pairs, and each character by itself: one may be a word, and particles glued to a word change its pairs. */
@@ -263,139 +228,4 @@ function addPairs(tokens: Token[], atom: Atom): void {
 /** Whether a token stands behind the words, since it has no place of its own among them. */
 function isBehind(token: Token): boolean {
   return token.kind === "whole" || (token.kind === "single" && token.part);
-}
-
-function addCompound(tokens: Token[], run: Atom[], after: string): void {
-  const atoms = joinApostrophes(run.map(foldAtom).filter((atom) => atom.text !== ""));
-  const first = atoms[0];
-  if (first === undefined) return;
-  const acronym =
-    atoms.length > 1 && atoms.every((atom, index) => isLetter(atom) && (index === 0 || atom.before === "."));
-  if (acronym) {
-    addWord(tokens, atoms.map((atom) => atom.text).join(""), LATIN, false);
-    return;
-  }
-  const wholes = new Set<string>();
-  if (atoms.length > 1) addWholes(wholes, atoms, 0);
-  const tag = first.before.at(-1);
-  if ((tag === "#" || tag === "@") && first.script !== DIGIT) wholes.add(tag + canonical(atoms));
-  const sharp = /^(\+\+|#)/.exec(after)?.[1];
-  if (
-    sharp !== undefined &&
-    atoms.length === 1 &&
-    first.script === LATIN &&
-    (sharp === "++" || first.text.length === 1)
-  ) {
-    wholes.add(first.text + sharp);
-  }
-  for (const group of groupsOf(atoms)) {
-    if (group.length - 1 > MAX_KIND_CHANGES && group.some((atom) => atom.script === DIGIT)) {
-      const code = group.map((atom) => atom.text).join("");
-      wholes.delete(code);
-      addWord(tokens, code, DIGIT, false);
-    } else {
-      for (const atom of group) addWord(tokens, atom.text, atom.script, wholes.size > 0);
-    }
-  }
-  const script = atoms.find((atom) => atom.script >= LETTER)?.script ?? first.script;
-  for (const whole of wholes) {
-    // `data-sets` written together is a word like any other.
-    const term = /^[\p{L}\p{M}]+$/u.test(whole) ? stem(whole, script) : whole;
-    if (whole.length <= MAX_TERM)
-      tokens.push({ term, surface: whole, kind: "whole", part: false, script: first.script });
-  }
-}
-
-function isLetter(atom: Atom): boolean {
-  return atom.script >= LETTER && atom.script < UNSPACED && atom.text.length === 1;
-}
-
-function foldAtom(atom: Atom): Atom {
-  return { ...atom, text: atom.script === DIGIT ? foldDigits(atom.text) : foldWord(atom.text, atom.script) };
-}
-
-/** Contractions put together, the possessive dropped. */
-function joinApostrophes(atoms: Atom[]): Atom[] {
-  const joined: Atom[] = [];
-  for (const atom of atoms) {
-    const previous = joined.at(-1);
-    const isJoint = atom.before === "'" || atom.before === "\u2019";
-    if (previous === undefined || !isJoint || atom.script !== previous.script) joined.push(atom);
-    else if (atom.text !== "s") previous.text += atom.text;
-  }
-  return joined;
-}
-
-/** Runs of atoms with nothing between them. */
-function groupsOf(atoms: Atom[]): Atom[][] {
-  const groups: Atom[][] = [];
-  for (const atom of atoms) {
-    if (atom.before === "" && groups.length > 0) groups.at(-1)!.push(atom);
-    else groups.push([atom]);
-  }
-  return groups;
-}
-
-/** What binds more loosely comes first. */
-const LEVELS = [/^[/\\]/, /^@$/, /^[.:&+]$/, /^/];
-
-/** Adds an identifier as a whole, and those of its parts that are identifiers themselves. */
-function addWholes(wholes: Set<string>, atoms: Atom[], level: number): void {
-  if (atoms.length < 2 || level >= LEVELS.length) return;
-  const pieces = splitAtLevel(atoms, level);
-  if (pieces.length > 1) wholes.add(canonical(atoms));
-  if (level === LEVELS.length - 1) {
-    if (pieces.length === 3 && /^\d{4}-\d\d-\d\d$/.test(canonical(atoms))) wholes.add(canonical(atoms.slice(0, 2)));
-  } else {
-    for (const piece of pieces) addWholes(wholes, piece, level + 1);
-  }
-}
-
-function splitAtLevel(atoms: Atom[], level: number): Atom[][] {
-  const pieces: Atom[][] = [];
-  atoms.forEach((atom, index) => {
-    if (index > 0 && !LEVELS[level]!.test(atom.before)) pieces.at(-1)!.push(atom);
-    else pieces.push([atom]);
-  });
-  return pieces;
-}
-
-/**
- * How an identifier is written in the index: `fooBar`, `foo_bar` and `foo-bar` are the same word, and a dash stays only
- * between numbers, where leaving it out would make another number.
- */
-function canonical(atoms: Atom[]): string {
-  let text = "";
-  atoms.forEach((atom, index) => {
-    if (index > 0) text += connector(atoms[index - 1]!, atom);
-    text += atom.text;
-  });
-  return text;
-}
-
-function connector(left: Atom, right: Atom): string {
-  switch (right.before) {
-    case "/":
-    case "/.":
-    case "\\":
-      return "/";
-    case "@":
-    case ".":
-    case ":":
-    case "&":
-    case "+":
-      return right.before;
-    default:
-      return right.before !== "" && left.script === DIGIT && right.script === DIGIT ? "-" : "";
-  }
-}
-
-function addWord(tokens: Token[], word: string, script: number, part: boolean): void {
-  const surface = word.length > MAX_TERM ? cutOff(word) : word;
-  tokens.push({ term: stem(surface, script), surface, kind: "word", part, script });
-}
-
-/** The first `MAX_TERM` UTF-16 units, without half a character at the end. */
-function cutOff(word: string): string {
-  return word.slice(0, MAX_TERM).replace(/[\ud800-\udbff]$/, "");
 }

@@ -2,6 +2,7 @@ import { identityOf } from "../embed/identity.ts";
 import type { EmbeddingProvider } from "../embed/types.ts";
 import type { MemqError } from "../errors.ts";
 import type { EmbeddingSettings, Home } from "../home/types.ts";
+import { expectMuchWork } from "../long-running.ts";
 import { cacheSpace, servingIdentity } from "../store/identity.ts";
 import type { Index, VectorCandidate, VectorIdentity } from "../store/types.ts";
 import { cosinesOf, nearestPassages } from "../store/nearest.ts";
@@ -39,6 +40,8 @@ export function startVectorLeg(
 ): Promise<VectorLeg> | null {
   const { home, index, provider } = engine;
   if (!provider) return null;
+  // Vectors are compared by the thousand.
+  expectMuchWork();
   const serving = servingIdentity(index);
   if (serving === null) return withoutVectors(home.embedding, provider, query, deadline);
   if (!understands(provider, serving)) {

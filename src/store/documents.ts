@@ -144,6 +144,16 @@ export function contentText(index: Index, hash: string): string | null {
   return index.db.query<{ doc: string }, [string]>("SELECT doc FROM content WHERE hash = ?").get(hash)?.doc ?? null;
 }
 
+/** Decoded texts by hash; those that are not kept are absent. */
+export function contentTexts(index: Index, hashes: readonly string[]): Map<string, string> {
+  const rows = index.db
+    .query<{ hash: string; doc: string }, [string]>(
+      "SELECT hash, doc FROM content WHERE hash IN (SELECT value FROM json_each(?))",
+    )
+    .all(JSON.stringify(hashes));
+  return new Map(rows.map(({ hash, doc }) => [hash, doc]));
+}
+
 /** Ids of what `writeDocuments` wrote, in the order of its drafts, and how many documents were new. */
 export type WrittenDocuments = { ids: number[]; added: number };
 

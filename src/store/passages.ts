@@ -27,13 +27,10 @@ export function passagesOf(index: Index, documentId: number): PassageRow[] {
 
 /** Passages by id; ids that are gone are absent. */
 export function passagesById(index: Index, ids: readonly number[]): Map<number, PassageRow> {
-  const query = index.db.query<StoredPassage, [number]>(`${SELECT_PASSAGE} WHERE id = ?`);
-  const found = new Map<number, PassageRow>();
-  for (const id of ids) {
-    const row = query.get(id);
-    if (row !== null) found.set(id, toRow(row));
-  }
-  return found;
+  const rows = index.db
+    .query<StoredPassage, [string]>(`${SELECT_PASSAGE} WHERE id IN (SELECT value FROM json_each(?))`)
+    .all(JSON.stringify(ids));
+  return new Map(rows.map((row) => [row.id, toRow(row)]));
 }
 
 /** What ranking needs to know of a passage, and no more: it asks for hundreds at a time. */

@@ -97,6 +97,7 @@ function rootOf(collection: Collection, scan: CollectionScan): string | null {
     }
     return realpathSync(root);
   } catch (error) {
+    if (collection.optional && errorCode(error) === "ENOENT") return null;
     scan.unreadable.push("");
     scan.rootProblem = reasonOf(error);
     return null;

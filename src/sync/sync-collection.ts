@@ -1,5 +1,6 @@
 import { cuttingName } from "../embed/identity.ts";
 import type { Home } from "../home/types.ts";
+import { expectMuchWork } from "../long-running.ts";
 import { knownDocuments, removeDocuments, touchDocument, writeDocuments } from "../store/documents.ts";
 import { inTransaction } from "../store/open.ts";
 import { readMeta, writeMeta } from "../store/meta.ts";
@@ -14,6 +15,8 @@ const INDEX_FORMAT = 1;
 /** One write transaction: short enough for others, long enough to be quick. */
 const BATCH_DOCUMENTS = 200;
 const BATCH_CHARACTERS = 2_000_000;
+/** Reading so many files takes long enough for compiled code to pay. */
+const MANY_FILES = 100;
 /** Files between two looks at whether the sync is cancelled. */
 const CHECK_EVERY = 1000;
 
@@ -64,6 +67,7 @@ export async function syncCollection(scan: CollectionScan, run: CollectionRun): 
         knownHash: document === undefined || recut || document.size < 0 ? null : document.hash,
       });
   }
+  if (toRead.length >= MANY_FILES) expectMuchWork();
   toRead.sort((a, b) => (a.file.path < b.file.path ? -1 : 1));
   const gone = found === known.size ? [] : without(known, files);
   report.files = report.unchanged;

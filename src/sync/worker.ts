@@ -1,5 +1,6 @@
 import { asMemqError } from "../errors.ts";
 import { vecExtensionPath } from "../llama/native.ts";
+import { expectMuchWork } from "../long-running.ts";
 import { setVecLoader } from "../store/vec-extension.ts";
 import { readDocument } from "./read-document.ts";
 import type { FromWorker, ToWorker } from "./worker-messages.ts";
@@ -9,6 +10,7 @@ import { syncLockedIndex } from "./sync.ts";
 declare const self: Worker;
 
 setVecLoader(vecExtensionPath);
+expectMuchWork();
 const cancelled = new AbortController();
 
 function send(message: FromWorker): void {

@@ -151,7 +151,7 @@ describe("memq memory", () => {
   test("status names the backend where it is not the built-in one", async () => {
     file("qmd.json", '{ memory: { backend: "qmd", search: { provider: "none" } } }');
     const { stdout } = await memq(["memory", "status", "--config", join(root, "qmd.json"), ...place]);
-    expect(stdout).toStartWith("Memory Search (main)\nBackend: qmd\n");
+    expect(stdout).toStartWith("Memory Search (main)\nBackend: the agent's qmd home\n");
     expect((await memq(["memory", "status", ...place])).stdout).not.toContain("Backend");
   });
 

@@ -1,6 +1,6 @@
 // What `memory.backend: "qmd"` serves an agent from: its home, collections, paths, transcripts, and when it can't be used.
 import { afterEach, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { existsSync, mkdirSync, readdirSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { memq, type Outcome } from "../cli/program.ts";
 import { type AgentOptions, endAgents, openAgent, type Place, type QmdAgent, turn } from "./qmd-agent.ts";
@@ -71,14 +71,17 @@ describe("the home", () => {
   });
 
   test("names further paths as a gateway does", async () => {
-    const agent = await open({
-      paths: [
-        { path: "../library", name: "The Library!" },
-        { path: "../library", name: "the library", pattern: "*.md" },
-        { path: "notes", name: "notes" },
-        { path: "../library/book.md" },
-      ],
-    });
+    const paths = [
+      { path: "../library", name: "The Library!" },
+      { path: "../library", name: "the library", pattern: "*.md" },
+      { path: "notes", name: "notes" },
+      { path: "../library/book.md" },
+    ];
+    const memorySearch = {
+      extraPaths: ["../library/deep"],
+      qmd: { extraCollections: [{ path: "../library", name: "texts", pattern: "*.txt" }] },
+    };
+    const agent = await open({ paths }, { memorySearch });
     await agent.client.call("memory.index");
     const names = [...ymlOf(agent).matchAll(/^ {2}([\w-]+):$/gm)].map(([, name]) => name);
     expect(names).toEqual([
@@ -88,6 +91,8 @@ describe("the home", () => {
       "the-library-2",
       "notes-main",
       "custom-4-main",
+      "custom-5-main",
+      "texts",
     ]);
     expect(ymlOf(agent)).toContain("pattern: book.md");
   });
@@ -310,6 +315,26 @@ describe("a home that can't be used leaves the built-in index, and says why", ()
     expect(found.fallback.from).toBe("qmd");
     expect(found.results).toHaveLength(2);
   });
+});
+
+test("a home that breaks later is stood in for until it can be used again", async () => {
+  const agent = await open({ update: { interval: "0", debounceMs: 0 } });
+  expect(await agent.paths()).toHaveLength(3);
+  const cache = join(agent.stateDir, "agents/main/qmd/xdg-cache");
+  rmSync(cache, { recursive: true });
+  writeFileSync(cache, "");
+  const found = await agent.search();
+  expect(found.results.map(({ path }: { path: string }) => path).toSorted()).toEqual([
+    "MEMORY.md",
+    "memory/2026-02-10.md",
+  ]);
+  expect(found.fallback).toMatchObject({ from: "qmd", reason: expect.stringContaining("xdg-cache") });
+  expect(await agent.client.call("memory.status")).toMatchObject({ backend: "builtin", fallback: { from: "qmd" } });
+  rmSync(cache);
+  const again = await agent.search();
+  expect(again.fallback).toBeUndefined();
+  expect(again.results).toHaveLength(3);
+  expect(await agent.client.call("memory.status")).toMatchObject({ backend: "qmd", files: 3 });
 });
 
 describe("memory that is switched off stays off", () => {

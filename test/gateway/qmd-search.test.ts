@@ -37,8 +37,9 @@ describe("a service that embeds", () => {
 
   test("vsearch asks meaning alone, and answers only with what is near", async () => {
     const agent = await open("vsearch");
-    const { results, mode } = await agent.search({ query: "the cat sleeps on a sofa", explain: true });
+    const { results, mode, debug } = await agent.search({ query: "the cat sleeps on a sofa", explain: true });
     expect(mode).toBe("vector");
+    expect(debug).toMatchObject({ backend: "qmd", configuredMode: "vsearch", effectiveMode: "vector" });
     expect(results[0]).toMatchObject({ path: "memory/cat.md", vectorScore: expect.any(Number) });
     for (const { score } of results) expect(score).toBeGreaterThanOrEqual(0.3);
     expect(await agent.paths({ query: "the cat sleeps on a sofa", minScore: 0 })).toHaveLength(4);

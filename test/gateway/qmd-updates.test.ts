@@ -88,6 +88,30 @@ describe("further updates", () => {
     expect(performance.now() - asked).toBeLessThan(1000);
   });
 
+  test("take in the first note of an agent that had none, of which nothing is said", async () => {
+    const agent = await openAgent({
+      notes: { "MEMORY.md": "- A hedgehog.\n" },
+      qmd: { update: { ...QUIET, waitForBootSync: true } },
+      memorySearch: { sync: { watchDebounceMs: 20 } },
+      watch: true,
+    });
+    await agent.changed();
+    agent.write({ "memory/first.md": "The hedgehog's first note.\n" });
+    expect(await agent.changed()).toMatchObject({ added: 1 });
+    expect(await agent.paths()).toEqual(["MEMORY.md", "memory/first.md"]);
+    expect((await agent.client.end()).stderr).toBe("");
+  });
+
+  test("say once what is wrong with all of them", async () => {
+    const agent = await openAgent({ qmd: { paths: ["../nowhere"], update: { ...QUIET, interval: "100ms" } } });
+    await agent.changed();
+    for (const name of ["a", "b"]) {
+      agent.write({ [`memory/${name}.md`]: `Hedgehog ${name}.\n` });
+      await agent.changed();
+    }
+    expect((await agent.client.end()).stderr.match(/nowhere of .* was not read/g)).toHaveLength(1);
+  });
+
   test("come with the start of a session, unless that is switched off", async () => {
     const agent = await openAgent({ qmd: { update: QUIET, sessions: { enabled: true } } });
     await agent.changed();

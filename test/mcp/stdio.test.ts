@@ -1,6 +1,9 @@
 import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { childEnv, memqCommand } from "../cli/program.ts";
 import { type Client, makeHome, startRpc } from "../gateway/client.ts";
 import { hostsOf, models } from "../llama/models-folder.ts";
 import { qmdHome } from "../qmd/homes.ts";
@@ -220,6 +223,29 @@ describe("the end of input", () => {
       const left = existsSync(join(home.stateDir, "memory")) ? readdirSync(join(home.stateDir, "memory")) : [];
       expect(left.filter((name) => !name.endsWith(".sqlite"))).toEqual([]);
     }
+  });
+
+  test("ends the process within a second also where a large answer is never read", async () => {
+    const lines = Array.from({ length: 110_000 }, (_, at) => `line ${at} of a note with some words in it\n`);
+    const notes = await qmdHome({ "n/large.md": `# Large\n\n${lines.join("")}` });
+    const child = spawn(process.execPath, memqCommand("mcp").slice(1), {
+      env: childEnv(notes.env),
+      cwd: notes.root,
+      stdio: ["pipe", "pipe", "ignore"],
+    });
+    const send = (id: number, method: string, params: object): boolean =>
+      child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", id, method, params })}\n`);
+    send(1, "initialize", { protocolVersion: "2025-06-18", capabilities: {} });
+    await once(child.stdout, "data");
+    child.stdout.pause();
+    send(2, "tools/call", call("get", { file: "n/large.md" }));
+    // By then the answer is made and the pipe is full.
+    await Bun.sleep(400);
+    const started = performance.now();
+    child.stdin.end();
+    const [exitCode] = (await once(child, "exit")) as [number | null];
+    expect([exitCode, performance.now() - started < 1000]).toEqual([0, true]);
+    notes.remove();
   });
 
   test("of a session about notes leaves the index file alone behind", async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { array, assert, constantFrom, oneof, property, string } from "fast-check";
-import { irregularForms } from "../../src/search/stem-english.ts";
+import { irregularRows } from "../../src/search/stem-english.ts";
 import { indexTokenString, indexTokens, tokenFinder } from "../../src/search/tokens.ts";
 
 const anyText = oneof(
@@ -12,9 +12,10 @@ const anyText = oneof(
 );
 
 test("an irregular form is found by its base form wherever both are one token", () => {
-  for (const [form, base] of irregularForms()) {
+  for (const [base = "", ...forms] of irregularRows("")) {
     const wanted = new Set(indexTokens(base));
-    expect(tokenFinder(wanted)(`(${form})`)).toEqual(indexTokens(form).filter((token) => wanted.has(token)));
+    for (const form of forms)
+      expect(tokenFinder(wanted)(`(${form})`)).toEqual(indexTokens(form).filter((token) => wanted.has(token)));
   }
   expect(tokenFinder(new Set(indexTokens("buy")))("She bought it.")).toEqual(["buy"]);
 });
@@ -91,6 +92,36 @@ test("a token is tokenised to itself", () => {
       for (const token of indexTokens(text)) expect(indexTokens(token)).toContain(token);
     }),
   );
+});
+
+const mixed = array(
+  constantFrom(
+    ..."a s S ' ’ . - _ / @ # + : 1 9 ٠ é 步 の д ж अ क ა 𓀌 ג ع α ς ᾳ ŉ ʼn ß İ ǅ ｱ ⅷ ﬁ 𝒜 Ա ᏸ ꭰ 😀".split(" "),
+    "\u0301",
+    "\u200d",
+  ),
+  { minLength: 1, maxLength: 7 },
+).map((pieces) => pieces.join(""));
+
+test("a token of several scripts in one word is tokenised to itself too", () => {
+  assert(
+    property(mixed, (text) => {
+      for (const token of indexTokens(text)) expect([text, token, indexTokens(token).includes(token)]).toContain(true);
+    }),
+    { numRuns: 2000 },
+  );
+});
+
+test.each([
+  ["an apostrophe brings no two scripts together", "𓀌's", ["𓀌", "s"]],
+  ["nor does it in any other pair of scripts", "ג’д", ["ג", "д"]],
+  ["an acronym is of one script", "क.S", ["क", "s", "क.s"]],
+  ["an acronym is stemmed like the word that it is", "Н.А.Т.О", indexTokens("нато")],
+  ["an acronym in an identifier is written together", "x/U.S", ["x", "u", "s", "x/u.s", "us"]],
+  ["a part that is a word is stemmed by its own script", "ג/runS", ["ג", "run", "s", "ג/runs", "run"]],
+])("%s: %s", (_what, text, tokens) => {
+  expect(indexTokens(text)).toEqual(tokens);
+  for (const token of tokens) expect(indexTokens(token)).toContain(token);
 });
 
 test("wanted tokens are the tokens that are wanted", () => {

@@ -1,3 +1,4 @@
+import { statSync } from "node:fs";
 import { MemqError } from "../../errors.ts";
 import type { MemoryEngine } from "../../memory/engine.ts";
 import { indexAnswer } from "../../memory/engine.ts";
@@ -17,7 +18,7 @@ export function run(invocation: Invocation): Promise<number> {
     }
     if (flag(invocation, "verbose")) describe(engine);
     const report = await indexWithProgress(engine, flag(invocation, "force"));
-    print(report, memory.agentId, flag(invocation, "json"));
+    print(report, engine, flag(invocation, "json"));
     if (watch) await interrupted(engine);
     // The notes are indexed and can be found by keyword, but not as configured.
     return report.embedding.state === "failed" && home.embedding.explicit ? 1 : 0;
@@ -25,13 +26,17 @@ export function run(invocation: Invocation): Promise<number> {
   return withEngine(invocation, work, { live: watch });
 }
 
-function print(report: SyncReport, agentId: string, json: boolean): void {
+function print(report: SyncReport, { agent }: MemoryEngine, json: boolean): void {
   if (json) return writeJson(indexAnswer(report));
   const { files, passages, added, changed, removed, embedded, ms } = report;
-  writeOut(`Memory index updated (${agentId}): ${files} files, ${passages} passages indexed.\n`);
+  writeOut(`Memory index updated (${agent.memory.agentId}): ${files} files, ${passages} passages indexed.\n`);
   writeOut(
     `${added} added, ${changed} changed, ${removed} removed, ${embedded} embedded in ${(ms / 1000).toFixed(1)} s.\n`,
   );
+  if (agent.backend === "qmd") {
+    const { indexPath } = agent.home;
+    writeOut(`QMD index: ${indexPath} (${statSync(indexPath).size} bytes)\n`);
+  }
 }
 
 async function interrupted(engine: MemoryEngine): Promise<void> {

@@ -53,7 +53,7 @@ function textOf({ agentId, status, indexError }: Row, verbose: boolean): string 
         ? `ready (${probe.dims} dimensions, ${probe.ms} ms, ${probe.textsPerSecond} texts of 100 words a second)`
         : `unavailable: ${probe.error}`;
   const rows: [string, string | null | undefined][] = [
-    ["Backend", status.backend === "qmd" ? "qmd" : null],
+    ["Backend", status.backend === "qmd" ? "the agent's qmd home" : null],
     ["Provider", `${status.provider} (requested: ${status.requestedProvider})`],
     ["Why", status.custom.providerOrigin],
     ["Model", status.model],

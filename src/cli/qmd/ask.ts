@@ -3,7 +3,7 @@ import type { SearchProfile } from "../../home/types.ts";
 import { parseTime } from "../../search/filters.ts";
 import type { LineTerms } from "../../search/hunk.ts";
 import { parseQuery } from "../../search/query.ts";
-import { termFinder, termGuess } from "../../search/terms.ts";
+import { termFinder, termPlacer } from "../../search/terms.ts";
 import type { SearchRequest } from "../../search/types.ts";
 import type { Invocation } from "../parse.ts";
 import { commandName, flag, number, value, values } from "../parse.ts";
@@ -56,6 +56,7 @@ export function requestOf(
 /** What makes a line of a hit worth printing: the words of the query, and of `--intent`. */
 export function lineTerms(query: string, intent: string | undefined): LineTerms {
   const parsed = parseQuery(query, "qmd");
-  const terms = { termsIn: termFinder(parsed), guess: termGuess(parsed) };
+  const termsIn = termFinder(parsed);
+  const terms = { termsIn, placed: termPlacer(parsed, termsIn) };
   return intent === undefined ? terms : { ...terms, intentIn: termFinder(parseQuery(intent, "plain")) };
 }

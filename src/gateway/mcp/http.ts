@@ -1,4 +1,5 @@
 import { MemqError, messageOf } from "../../errors.ts";
+import { expectMuchWork } from "../../long-running.ts";
 import { memoryReleaser } from "../idle.ts";
 import type { Access } from "./guards.ts";
 import { hasToken, refusalOf } from "./guards.ts";
@@ -32,6 +33,7 @@ export type HttpServer = {
 
 /** Serves MCP over HTTP until it is stopped. Throws `PORT_IN_USE`, `HOST_UNKNOWN`. */
 export function startHttp(options: HttpOptions): HttpServer {
+  expectMuchWork();
   const { access, log } = options;
   const stopping = new AbortController();
   const running = new Set<Promise<Response>>();

@@ -1,4 +1,5 @@
 import { openMessageStream } from "../../cli/output.ts";
+import { expectMuchWork } from "../../long-running.ts";
 import { frameMessage, MessageDecoder } from "../framing.ts";
 import { memoryReleaser } from "../idle.ts";
 import type { Call } from "../jsonrpc.ts";
@@ -17,6 +18,7 @@ const OPENING = new Set(["initialize", "ping"]);
  * those that begin with `initialize`, and those whose every request says which version it speaks.
  */
 export async function serveMcpOverStdio(surface: McpSurface, identity: Identity): Promise<never> {
+  expectMuchWork();
   const decoder = new MessageDecoder();
   const stream = openMessageStream(() => void stop());
   let initialized = false;
