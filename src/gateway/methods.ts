@@ -203,7 +203,8 @@ export const METHODS: Readonly<Record<string, Method>> = {
 
   "session.updated": method(
     v.strictObject({ agentId, sessionKey: text(), sessionFile: v.optional(text()) }),
-    async ({ agentId, sessionFile }, session) => (await session.engine(agentId)).sessionUpdated(sessionFile),
+    async ({ agentId, sessionKey, sessionFile }, session) =>
+      (await session.engine(agentId)).sessionUpdated(sessionKey, sessionFile),
   ),
 
   ping: method(v.strictObject({}), () => ({}), { always: true }),

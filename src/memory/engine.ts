@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import { hasDocuments } from "../store/documents.ts";
 import { removeJournal } from "../store/maintenance.ts";
 import type { Index } from "../store/types.ts";
@@ -11,6 +12,7 @@ import { providerOpener } from "./provider.ts";
 import type { MemorySearchAnswer, MemorySearchRequest, SearchContext } from "./search.ts";
 import { answerWithoutIndex, searchMemory } from "./search.ts";
 import type { MemoryStatus } from "./status.ts";
+import { readSessions } from "./visibility.ts";
 
 /** How many files a background sync added, changed and removed. */
 export type Change = { added: number; changed: number; removed: number };
@@ -50,8 +52,8 @@ export type MemoryEngine = {
   /** Something was written: a living engine syncs soon. */
   appended(): void;
   sessionStarted(): void;
-  /** A transcript (absolute path) has grown. */
-  sessionUpdated(sessionFile?: string): void;
+  /** The transcript of a session has grown: that at an absolute path, else the one that `sessions.json` names. */
+  sessionUpdated(sessionKey: string, sessionFile?: string): void;
   close(): Promise<void>;
 };
 
@@ -113,7 +115,10 @@ export async function openMemoryEngine(agent: ServedAgent, options: EngineOption
     withIndex: (work) => reader.use(work),
     appended: () => sync.appended(),
     sessionStarted: () => sync.sessionStarted(),
-    sessionUpdated: (sessionFile) => sessionFile !== undefined && sync.transcriptGrown(sessionFile),
+    sessionUpdated(sessionKey, sessionFile) {
+      const grown = sessionFile ?? transcriptOf(agent, sessionKey);
+      if (grown !== null) sync.transcriptGrown(grown);
+    },
     async close() {
       await sync.close();
       await provider.close();
@@ -126,4 +131,10 @@ export async function openMemoryEngine(agent: ServedAgent, options: EngineOption
 /** How long a search may take: as long as its caller waits, and with the qmd backend never longer than its limit. */
 function searchTime({ backend, memory }: ServedAgent, asked: number | undefined): number {
   return backend === "qmd" ? Math.min(asked ?? Infinity, memory.qmd.limits.timeoutMs) : (asked ?? SEARCH_MS);
+}
+
+function transcriptOf({ home, memory }: ServedAgent, sessionKey: string): string | null {
+  const session = readSessions(home.stateDir ?? "", memory.agentId).get(sessionKey.toLowerCase());
+  if (session === undefined) return null;
+  return session.sessionFile ?? join(memory.sessions.directory, `${session.sessionId}.jsonl`);
 }

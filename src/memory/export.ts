@@ -1,5 +1,6 @@
 import { mkdir, open, readFile, readdir, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { setImmediate } from "node:timers/promises";
 import { isTranscriptName, renderTranscript, sessionIdOf } from "../notes/transcript.ts";
 
 /** What an export did, and how large each transcript (by its absolute path) was that it took. */
@@ -72,11 +73,27 @@ function exportName(name: string): string {
     .replaceAll(":", "-");
 }
 
+const SLICE_CHARS = 200_000;
+
+/** The text of a transcript; a long one takes a while, and requests are answered in between. */
+async function renderedInSlices(jsonl: string): Promise<string> {
+  const texts: string[] = [];
+  for (let at = 0; at < jsonl.length;) {
+    const lineEnd = jsonl.indexOf("\n", at + SLICE_CHARS);
+    const end = lineEnd < 0 ? jsonl.length : lineEnd + 1;
+    const { text } = renderTranscript(jsonl.slice(at, end));
+    if (text !== "") texts.push(text);
+    at = end;
+    await setImmediate();
+  }
+  return texts.join("\n");
+}
+
 async function writeIfNewer(source: string, changedAt: Date, target: string, sessionId: string): Promise<boolean> {
   const existing = await stat(target).catch(() => null);
   // Times of files are set to the millisecond.
   if (existing !== null && existing.mtime.getTime() >= changedAt.getTime()) return false;
-  const body = renderTranscript(await readFile(source, "utf8")).text;
+  const body = await renderedInSlices(await readFile(source, "utf8"));
   const text = `${HEADING}${sessionId}\n\n${body === "" ? "(empty)" : body}\n`;
   if (existing !== null && (await readFile(target, "utf8")) === text) {
     await utimes(target, changedAt, changedAt);

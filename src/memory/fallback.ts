@@ -42,3 +42,41 @@ export function withFallback(
     },
   };
 }
+
+/**
+ * An engine that serves until the one that should can be opened, which each search tries: `reopen` answers null as long as it can't,
+ * and soon.
+ */
+export function untilUsable(standIn: MemoryEngine, reopen: () => Promise<MemoryEngine | null>): MemoryEngine {
+  let current = standIn;
+  let trying: Promise<void> | null = null;
+
+  async function change(): Promise<void> {
+    const wanted = await reopen().catch(() => null);
+    if (wanted === null) return;
+    current = wanted;
+    await standIn.close();
+  }
+
+  return {
+    get agent() {
+      return current.agent;
+    },
+    get watching() {
+      return current.watching;
+    },
+    async search(request) {
+      if (current === standIn) await (trying ??= change().finally(() => (trying = null)));
+      return current.search(request);
+    },
+    get: (request) => current.get(request),
+    index: (options) => current.index(options),
+    status: (options) => current.status(options),
+    isEmpty: () => current.isEmpty(),
+    withIndex: (work) => current.withIndex(work),
+    appended: () => current.appended(),
+    sessionStarted: () => current.sessionStarted(),
+    sessionUpdated: (sessionKey, sessionFile) => current.sessionUpdated(sessionKey, sessionFile),
+    close: () => current.close(),
+  };
+}

@@ -1,10 +1,10 @@
 import { resolveAgentHome } from "../home/agent-home.ts";
 import { normalizedAgentId } from "../home/agents.ts";
 import type { JsonObject } from "../home/json.ts";
-import { builtinAgent, servedAgent } from "./backend.ts";
+import { builtinAgent, type ServedAgent, servedAgent } from "./backend.ts";
 import type { Change, MemoryEngine } from "./engine.ts";
 import { openMemoryEngine } from "./engine.ts";
-import { withFallback } from "./fallback.ts";
+import { untilUsable, withFallback } from "./fallback.ts";
 
 /** Where an agent's memory is configured; what is not given is looked up. */
 export type MemoryPlace = {
@@ -44,15 +44,23 @@ export function openMemoryService(
 
   async function open(agentId: string | undefined, workspace: string | undefined): Promise<MemoryEngine> {
     const cwd = process.cwd();
-    const agent = await servedAgent(
-      await resolveAgentHome({ ...place, agentId, workspace, env: process.env, cwd }),
-      cwd,
-    );
+    const resolved = await resolveAgentHome({ ...place, agentId, workspace, env: process.env, cwd });
+    const agent = await servedAgent(resolved, cwd);
     if (agent.fallback !== undefined) options.log(`The qmd home can't be used: ${agent.fallback.reason}`);
     for (const issue of agent.home.issues) {
       if (!noted.has(issue)) options.log(issue);
       noted.add(issue);
     }
+    const engine = await openServed(agent);
+    if (agent.fallback === undefined) return engine;
+    return untilUsable(engine, async () => {
+      const again = await servedAgent(resolved, cwd);
+      return again.qmd === undefined ? null : openServed(again);
+    });
+  }
+
+  /** The engine of the home that serves an agent; for a qmd home, with the built-in index behind it. */
+  async function openServed(agent: ServedAgent): Promise<MemoryEngine> {
     const { onChanged, ...rest } = options;
     const own = { ...rest, onChanged: (change: Change) => onChanged?.(agent.memory.agentId, change) };
     const engine = await openMemoryEngine(agent, own);

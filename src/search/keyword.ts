@@ -2,6 +2,7 @@ import { bodyLengths, corpusStats, documentFrequencies, keywordCandidates, token
 import type { Index, KeywordCandidate, KeywordMatch, KeywordPhrase, Scope } from "../store/types.ts";
 import { enough, type LegScope } from "./leg.ts";
 import type { ParsedQuery, QueryTerm } from "./query.ts";
+import { knownRunScorer, runScorer } from "./runs.ts";
 
 /** A passage with its BM25 score, positive and unbounded. */
 export type KeywordHit = {
@@ -39,7 +40,7 @@ const MIN_PASSAGES = 24;
 /**
  * The passages in scope that hold words of the query, best first, at most `limit` and those with a quoted phrase: FTS5 finds and
  * pre-ranks them, the best are scored by BM25 with Lucene's inverse document frequency `ln(1 + (N − n + 0.5) / (n + 0.5))`, which
- * is never zero, and by closeness. The rest keeps FTS5's BM25, below them.
+ * is never zero, by closeness and by runs of characters. The rest keeps FTS5's BM25, below them.
  */
 export function keywordLeg(index: Index, query: ParsedQuery, scope: LegScope): KeywordHit[] {
   const parsed = withFewTerms(index, query);
@@ -52,11 +53,13 @@ export function keywordLeg(index: Index, query: ParsedQuery, scope: LegScope): K
   const tokens = tokensOf(index, ids);
   const lengths = bodyLengths(index, ids);
   const hits = new Map<number, KeywordHit>();
+  const runs = runScorer(query, bodiesOf(tokens));
   let least = Infinity;
   for (const { passageId, documentId } of closely) {
     const found = tokens.get(passageId);
     if (found === undefined || hits.has(passageId)) continue;
-    const hit = Object.assign(score(found.body, found.name, lengths.get(passageId) ?? 0), { passageId, documentId });
+    const { bm25, exact } = score(found.body, found.name, lengths.get(passageId) ?? 0);
+    const hit = { passageId, documentId, bm25: bm25 + runs(found.body), exact };
     hits.set(passageId, hit);
     least = Math.min(least, hit.bm25);
   }
@@ -123,11 +126,17 @@ export function scoreByKeyword(index: Index, query: ParsedQuery, passageIds: rea
   if (parsed.match === null || passageIds.length === 0) return scores;
   const score = scorer(parsed, rarityOf(index, parsed));
   const lengths = bodyLengths(index, passageIds);
-  for (const [passageId, { body, name }] of tokensOf(index, passageIds)) {
+  const tokens = tokensOf(index, passageIds);
+  const runs = knownRunScorer(query) ?? runScorer(query, bodiesOf(tokens));
+  for (const [passageId, { body, name }] of tokens) {
     const { bm25 } = score(body, name, lengths.get(passageId) ?? 0);
-    if (bm25 > 0) scores.set(passageId, bm25);
+    if (bm25 > 0) scores.set(passageId, bm25 + runs(body));
   }
   return scores;
+}
+
+function bodiesOf(tokens: ReadonlyMap<number, { body: string }>): string[] {
+  return Array.from(tokens.values(), ({ body }) => body);
 }
 
 /** A text that stands in no index: its tokens in order, and each of them once. */

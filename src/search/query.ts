@@ -34,6 +34,8 @@ export type ParsedQuery = {
   demandPhrases: boolean;
   /** Runs of terms that a passage must not hold. */
   excluded: string[][];
+  /** All words in their order, stop words too, as in the index and joined by blanks; no pairs and characters of unspaced scripts. */
+  words: string;
   /** No word but stop words: they are searched all the same. */
   onlyStopWords: boolean;
   /** What a passage must hold, null when there is nothing to search for. */
@@ -61,6 +63,7 @@ export function parseQuery(typed: string, grammar: Grammar): ParsedQuery {
     phrases: phrases.filter((phrase) => phrase.length > 0),
     demandPhrases: grammar === "qmd",
     excluded: excluded.filter((phrase) => phrase.length > 0),
+    words: tokens.flatMap(({ kind, term }) => (kind === "word" ? [term] : [])).join(" "),
     onlyStopWords,
   };
   return { ...parsed, match: matchOf(parsed) };

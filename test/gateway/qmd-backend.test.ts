@@ -315,6 +315,29 @@ describe("a home that can't be used leaves the built-in index, and says why", ()
     expect(found.fallback.from).toBe("qmd");
     expect(found.results).toHaveLength(2);
   });
+
+  test("until it can be used", async () => {
+    let yml = "";
+    const agent = await open(
+      {},
+      {
+        prepare({ stateDir }) {
+          yml = join(stateDir, "agents/main/qmd/xdg-config/qmd/index.yml");
+          mkdirSync(dirname(yml), { recursive: true });
+          writeFileSync(yml, "collections: [oops");
+        },
+      },
+    );
+    expect((await agent.search()).fallback.from).toBe("qmd");
+    writeFileSync(yml, "collections: {}\n");
+    const answers = await Promise.all([agent.search(), agent.search()]);
+    for (const { fallback, results } of answers) {
+      expect(fallback).toBeUndefined();
+      expect(results).toHaveLength(3);
+    }
+    expect(await agent.client.call("memory.status")).toMatchObject({ backend: "qmd", files: 3 });
+    expect(await agent.client.call("memory.index")).toMatchObject({ files: 3, added: 0 });
+  });
 });
 
 test("a home that breaks later is stood in for until it can be used again", async () => {

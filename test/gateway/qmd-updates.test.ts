@@ -154,7 +154,10 @@ describe("further updates", () => {
       // The search stands behind it in the queue.
       expect(await found()).toBe(0);
     }
-    grow("Or cold milk.");
+    // Without a path, the gateway's list of sessions tells which transcript it is.
+    writeFileSync(join(agent.sessions, "sessions.json"), JSON.stringify({ "agent:main:main": { sessionId: "s1" } }));
+    appendFileSync(file, turn("Or cold milk."));
+    agent.client.notify("session.updated", { sessionKey: "agent:main:main" });
     expect(await agent.changed()).toMatchObject({ changed: 1 });
     expect(await found()).toBe(1);
   });

@@ -6,6 +6,7 @@ import {
   readFileSync,
   readdirSync,
   rmSync,
+  statSync,
   utimesSync,
   writeFileSync,
 } from "node:fs";
@@ -104,6 +105,20 @@ describe("export to Markdown", () => {
       removed: 2,
     });
     expect(readdirSync(exportDir)).toEqual(["a.md"]);
+  });
+
+  test("takes a long transcript whole, and is as old as it", async () => {
+    const exportDir = join(state, "export");
+    const texts = Array.from({ length: 3000 }, (_, n) => `Turn ${n} ${"of many words ".repeat(12)}`.trim());
+    const file = join(sessions, "long.jsonl");
+    writeFileSync(file, texts.map(turn).join(""));
+    const day = new Date("2026-02-10T12:00:00.123Z");
+    utimesSync(file, day, day);
+    await exportSessions({ sessionsDir: sessions, exportDir, now: Date.now() });
+    const exported = join(exportDir, "long.md");
+    const lines = texts.map((text) => `User: ${text}\n`).join("");
+    expect(readFileSync(exported, "utf8")).toBe(`# Session long\n\n${lines}`);
+    expect(statSync(exported).mtime).toEqual(day);
   });
 
   test("notes of somebody's in that folder stay, and an unreadable folder of transcripts is not an empty one", async () => {

@@ -1,0 +1,47 @@
+import { expect, test } from "bun:test";
+import { array, assert, property, string } from "fast-check";
+import { parseQuery } from "../../src/search/query.ts";
+import { knownRunScorer, runScorer } from "../../src/search/runs.ts";
+import { indexTokenString } from "../../src/search/tokens.ts";
+
+function runsOf(question: string, notes: string[]): number[] {
+  const bodies = notes.map(indexTokenString);
+  return bodies.map(runScorer(parseQuery(question, "plain"), bodies));
+}
+
+test("a form that the stemmer keeps apart is preferred to a word that only shares a beginning", () => {
+  const [related, other] = runsOf("biomaterials with inductive properties", [
+    "An inducer of growth in a biomaterial composite.",
+    "A bicycle with an industrial frame of steel.",
+  ]);
+  expect(related!).toBeGreaterThan(other!);
+});
+
+test("words that stand side by side as in the question count, little ones too", () => {
+  const [sideBySide, apart] = runsOf("When did she go to the support group?", [
+    "She will go to the support group again in May.",
+    "The group was of support; to whom she will go is open.",
+  ]);
+  expect(sideBySide!).toBeGreaterThan(apart!);
+});
+
+test("what all passages share says nothing, and a text is worth the same whoever asks", () => {
+  const query = parseQuery("gateway deploy", "plain");
+  const bodies = ["gateway deploy today", "gateway deploy again", "gateway deploy"].map(indexTokenString);
+  const score = runScorer(query, bodies);
+  expect(score(bodies[0]!)).toBe(0);
+  expect(knownRunScorer(query)!(bodies[0]!)).toBe(score(bodies[0]!));
+  expect(knownRunScorer(parseQuery("gateway deploy", "plain"))).toBeNull();
+});
+
+test("scripts without blanks have no runs", () => {
+  expect(runsOf("黑豹队的防守丢了多少分", ["黑豹队的防守丢了分", "今天天气很好"])).toEqual([0, 0]);
+});
+
+test("any text and any question have a finite sum, never less than nothing", () => {
+  assert(
+    property(string({ unit: "grapheme" }), array(string({ unit: "grapheme" })), (question, notes) => {
+      for (const sum of runsOf(question, notes)) expect(sum >= 0 && Number.isFinite(sum)).toBe(true);
+    }),
+  );
+});
