@@ -21,7 +21,9 @@ export function withBegunWords(index: Index, parsed: ParsedQuery): ParsedQuery {
   const known = new Set(parsed.terms.map(({ term }) => term));
   const terms = parsed.terms.flatMap((term): QueryTerm[] => {
     const found = (isWord(term) ? begun.get(term.term) : undefined) ?? [];
-    return found.length === 0 ? [term] : found.filter((one) => !known.has(one)).map((one) => ({ ...term, term: one }));
+    return found.length === 0
+      ? [term]
+      : found.filter((one) => !known.has(one)).map((one) => Object.assign({}, term, { term: one }));
   });
   const any = terms.filter(({ finds }) => finds).map(({ term }) => ({ tokens: [term] }));
   return { ...parsed, terms, match: { ...parsed.match, any } };
