@@ -72,7 +72,7 @@ export function keepQmdFresh({ home, memory }: ServedAgent, options: QmdFreshnes
     const at = Math.max(Date.now(), options.updatedAt() + pauseMs);
     if (next !== null && next.at <= at) return;
     clearTimeout(next?.timer);
-    const timer = setTimeout(() => void work(), at - Date.now());
+    const timer = setTimeout(() => void work(), Math.max(0, at - Date.now()));
     timer.unref();
     next = { at, timer };
   };
