@@ -21,6 +21,7 @@ export async function keepQmd(
   async function embed(when: "interval" | "timer"): Promise<void> {
     if (isEmbedding) return;
     isEmbedding = true;
+    // It rejects only when the process ends.
     const embedded = await updater.embed(when, { signal }).catch(() => null);
     isEmbedding = false;
     if (embedded === null) return;
