@@ -1,3 +1,4 @@
+import { withBegunWords } from "./begun-words.ts";
 import { cite } from "./cite.ts";
 import { type DeepExplanation, explainHits, type FusionName } from "./deep-explanation.ts";
 import { expansionOf, NOT_EXPANDED, VARIANT_WEIGHT } from "./expansion.ts";
@@ -72,7 +73,7 @@ export async function deepSearch(engine: SearchEngine, request: DeepRequest): Pr
     home: engine.home,
     request: inner,
     collections: collectionsByName(engine.home),
-    termsIn: termFinder(parseQuery(primary, request.profile.grammar)),
+    termsIn: termFinder(withBegunWords(engine.index, parseQuery(primary, request.profile.grammar))),
   });
   notices.push(...cited.notices);
   const judged = await withReranking(cited.hits, primary, request);
@@ -161,7 +162,7 @@ function keywordList(
   typed = queryType === "original",
 ): QueryList {
   // What a model wrote is in qmd's grammar, whoever asks.
-  const parsed = parseQuery(query, typed ? request.profile.grammar : "qmd");
+  const parsed = withBegunWords(engine.index, parseQuery(query, typed ? request.profile.grammar : "qmd"));
   const hits = keywordLeg(engine.index, parsed, scope).map(({ passageId, documentId, bm25, exact }) => ({
     passageId,
     documentId,

@@ -5,6 +5,7 @@ import { tokensOf } from "../store/keyword.ts";
 import { inSnapshot } from "../store/open.ts";
 import { passagesOf, rankingFacts } from "../store/passages.ts";
 import type { Index, Scope } from "../store/types.ts";
+import { withBegunWords } from "./begun-words.ts";
 import { type LegHits, fillScores, gather } from "./candidates.ts";
 import { cite } from "./cite.ts";
 import { filterTest, isFiltering } from "./filters.ts";
@@ -35,7 +36,7 @@ export async function search(
   const query = request.query.trim();
   const scope = scopeOf(engine.index, request);
   if (query === "" || scope.collections.length === 0 || request.limit < 1) return emptyAnswer();
-  const parsed = parseQuery(query, profile.grammar);
+  const parsed = withBegunWords(engine.index, parseQuery(query, profile.grammar));
   const isAlone = !engine.provider;
   const legScope = {
     ...scope,

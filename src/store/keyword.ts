@@ -76,6 +76,19 @@ export function documentFrequencies(index: Index, tokens: readonly string[]): Ma
   return new Map(tokens.map((token) => [token, query.get(token)?.doc ?? 0]));
 }
 
+/** The terms of letters alone that begin with `start`, those that most passages hold first, at most `limit`. */
+export function commonestTermsFrom(index: Index, start: string, limit: number): string[] {
+  const query = index.db.query<{ term: string; doc: number }, [string, string]>(
+    "SELECT term, doc FROM memq_terms WHERE term >= ? AND term < ?",
+  );
+  return query
+    .all(start, `${start}\u{10ffff}`)
+    .filter(({ term }) => /^[\p{L}\p{M}]+$/u.test(term))
+    .sort((a, b) => b.doc - a.doc)
+    .slice(0, limit)
+    .map(({ term }) => term);
+}
+
 /** Number of passages, and the mean number of tokens in their bodies. */
 export type CorpusStats = { passages: number; meanBody: number };
 

@@ -148,6 +148,13 @@ describe("memq memory", () => {
     expect(await shown("--deep", "--verbose")).toContain("\n  query.minScore = 0.35 (default)\n");
   });
 
+  test("status names the backend where it is not the built-in one", async () => {
+    file("qmd.json", '{ memory: { backend: "qmd", search: { provider: "none" } } }');
+    const { stdout } = await memq(["memory", "status", "--config", join(root, "qmd.json"), ...place]);
+    expect(stdout).toStartWith("Memory Search (main)\nBackend: the agent's qmd home\n");
+    expect((await memq(["memory", "status", ...place])).stdout).not.toContain("Backend");
+  });
+
   test("status says why memory is off", async () => {
     file("off.json", '{ plugins: { slots: { memory: "none" } } }');
     const { stdout } = await memq(["memory", "status", "--config", join(root, "off.json"), ...place]);

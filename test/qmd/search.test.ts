@@ -108,6 +108,12 @@ describe("search", () => {
     }
   });
 
+  test("the beginning of a word finds it and shows its line, as with qmd", async () => {
+    expect(await home.json("search", "hedgeh", "--json")).toMatchObject([{ path: "c.md", line: 2 }]);
+    expect(await home.json("query", "hedgeh", "--json")).toMatchObject([{ path: "c.md", line: 2 }]);
+    expect(await home.json("search", "rout hedgeh", "--json")).toHaveLength(3);
+  });
+
   test("a collection that is not named is not searched", async () => {
     expect(await home.json("search", "hedgehog", "--json", "-c", "notes")).toEqual([]);
     expect(await home.json("search", "hedgehog", "--json", "-c", "notes", "-c", "other")).toHaveLength(1);

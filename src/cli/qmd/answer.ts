@@ -17,7 +17,7 @@ export function printHits(
 ): void {
   const { format, query, intent, belowMinimum = false, explain } = how;
   const fullPath = flag(invocation, "full-path");
-  const terms = lineTerms(query, intent);
+  const terms = lineTerms(open.index, query, intent);
   const rows = rowsOf(open, hits, {
     format,
     full: flag(invocation, "full"),

@@ -1,10 +1,12 @@
 import { MemqError } from "../../errors.ts";
 import type { SearchProfile } from "../../home/types.ts";
+import { withBegunWords } from "../../search/begun-words.ts";
 import { parseTime } from "../../search/filters.ts";
 import type { LineTerms } from "../../search/hunk.ts";
 import { parseQuery } from "../../search/query.ts";
 import { termFinder, termPlacer } from "../../search/terms.ts";
 import type { SearchRequest } from "../../search/types.ts";
+import type { Index } from "../../store/types.ts";
 import type { Invocation } from "../parse.ts";
 import { commandName, flag, number, value, values } from "../parse.ts";
 import type { Format } from "./format.ts";
@@ -54,8 +56,8 @@ export function requestOf(
 }
 
 /** What makes a line of a hit worth printing: the words of the query, and of `--intent`. */
-export function lineTerms(query: string, intent: string | undefined): LineTerms {
-  const parsed = parseQuery(query, "qmd");
+export function lineTerms(index: Index, query: string, intent: string | undefined): LineTerms {
+  const parsed = withBegunWords(index, parseQuery(query, "qmd"));
   const termsIn = termFinder(parsed);
   const terms = { termsIn, placed: termPlacer(parsed, termsIn) };
   return intent === undefined ? terms : { ...terms, intentIn: termFinder(parseQuery(intent, "plain")) };

@@ -71,7 +71,7 @@ export async function askNotes(notes: NotesHome, named: string[], question: Note
     const collections = scopeIn(open, asked);
     const meaning = question.how === "words" ? { provider: null } : await notes.provider(open);
     const answer = await answerOf(notes, open, { ...question, intent }, { collections, deadline, ...meaning });
-    const terms = lineTerms(query, intent);
+    const terms = lineTerms(open.index, query, intent);
     const left = meaning.reason === undefined ? answer.degraded : ["vector", ...answer.degraded];
     const isEmpty = open.index.state === "missing" && collections.length > 0;
     const reasons = [

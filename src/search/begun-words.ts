@@ -1,0 +1,34 @@
+import { commonestTermsFrom, documentFrequencies } from "../store/keyword.ts";
+import type { Index } from "../store/types.ts";
+import type { ParsedQuery, QueryTerm } from "./query.ts";
+
+/** Fewer letters begin too many words. */
+const FEWEST_LETTERS = 3;
+/** Of the words that begin so, the commonest are taken. */
+const MOST_WORDS = 16;
+
+/**
+ * The query, with words for each word of it that no passage holds: those of the index that begin with it, as `auth` does
+ * `authentication`. A word that the index knows stands for itself alone, so nothing ranks differently for it.
+ */
+export function withBegunWords(index: Index, parsed: ParsedQuery): ParsedQuery {
+  if (parsed.match === null) return parsed;
+  const words = parsed.terms.filter(isWord).map(({ term }) => term);
+  const frequencies = documentFrequencies(index, words);
+  const unknown = words.filter((word) => frequencies.get(word) === 0);
+  const begun = new Map(unknown.map((word) => [word, commonestTermsFrom(index, word, MOST_WORDS)]));
+  if ([...begun.values()].every((found) => found.length === 0)) return parsed;
+  const known = new Set(parsed.terms.map(({ term }) => term));
+  const terms = parsed.terms.flatMap((term): QueryTerm[] => {
+    const found = (isWord(term) ? begun.get(term.term) : undefined) ?? [];
+    return found.length === 0
+      ? [term]
+      : found.filter((one) => !known.has(one)).map((one) => Object.assign({}, term, { term: one }));
+  });
+  const any = terms.filter(({ finds }) => finds).map(({ term }) => ({ tokens: [term] }));
+  return { ...parsed, terms, match: { ...parsed.match, any } };
+}
+
+function isWord({ term, kind, finds, identifier }: QueryTerm): boolean {
+  return kind === "word" && finds && !identifier && term.length >= FEWEST_LETTERS && /^[\p{L}\p{M}]+$/u.test(term);
+}

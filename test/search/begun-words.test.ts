@@ -1,0 +1,37 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { withBegunWords } from "../../src/search/begun-words.ts";
+import { parseQuery } from "../../src/search/query.ts";
+import { type TestHome, testHome } from "./homes.ts";
+
+let home: TestHome;
+beforeAll(async () => {
+  home = await testHome({
+    "memory/a.md": "Authentication of the gateway, and who is authorized.",
+    "memory/b.md": "The configuration of the router.",
+    "memory/c.md": "A gate in the garden, code aut-4711.",
+  });
+});
+afterAll(() => home.close());
+
+const terms = (query: string): string[] =>
+  withBegunWords(home.index, parseQuery(query, "qmd"))
+    .terms.map(({ term }) => term)
+    .sort();
+
+test("a word that no passage holds stands for those that begin with it", () => {
+  expect(terms("auth")).toEqual(["author", "authent"].sort());
+  expect(terms("config gate")).toEqual(["configur", "gate"]);
+  expect(withBegunWords(home.index, parseQuery("config -gate", "qmd")).match).toEqual({
+    any: [{ tokens: ["configur"] }],
+    all: [],
+    none: [{ tokens: ["gate"] }],
+  });
+});
+
+test("a word that the index knows stands for itself, and so does what is no word or begins nothing", () => {
+  for (const query of ["gate", "ga", "471", "zebra", '"config"', "设置"]) {
+    const parsed = parseQuery(query, "qmd");
+    expect(withBegunWords(home.index, parsed).match?.all ?? []).toEqual(parsed.match?.all ?? []);
+    if (query !== '"config"') expect(withBegunWords(home.index, parsed)).toEqual(parsed);
+  }
+});
