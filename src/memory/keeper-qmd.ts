@@ -1,3 +1,4 @@
+import { syncCancelled } from "../sync/report.ts";
 import type { ServedAgent, ServingQmd } from "./backend.ts";
 import type { EngineOptions } from "./engine.ts";
 import { inBackground, type Keeper, type KeeperTools } from "./keeper.ts";
@@ -51,7 +52,7 @@ export async function keepQmd(
         return freshness.watching;
       },
       close() {
-        closed.abort();
+        closed.abort(syncCancelled());
         freshness.close();
       },
     };
