@@ -93,7 +93,8 @@ function fileSystem(): typeof import("node:fs") {
 }
 
 function writeWhole(descriptor: 1 | 2, text: string): void {
-  const bytes = Buffer.from(text);
+  // Ready at once, where `Buffer` is made first.
+  const bytes = new TextEncoder().encode(text);
   for (let written = 0; written < bytes.length;) {
     try {
       written += fileSystem().writeSync(descriptor, bytes, written);

@@ -199,6 +199,9 @@ function weights(keys: KeyReader, defaults: [number, number]): { vectorWeight: n
   return { vectorWeight: vector / sum, textWeight: text / sum };
 }
 
+/** Age decides between notes that answer about equally well, and not before: most questions ask about no time. */
+const NUDGE_FLOOR = 0.97;
+
 const MODES = { true: "documented", false: "off", undefined: "nudge" } as const;
 
 function recencyOf(keys: KeyReader): SearchProfile["recency"] {
@@ -207,7 +210,7 @@ function recencyOf(keys: KeyReader): SearchProfile["recency"] {
   return {
     mode,
     halfLifeDays: keys.number(`${base}.halfLifeDays`),
-    floor: keys.optionalNumber(`${base}.floor`) ?? (mode === "nudge" ? 0.9 : 0),
+    floor: keys.optionalNumber(`${base}.floor`) ?? (mode === "nudge" ? NUDGE_FLOOR : 0),
     undated: keys.text(`${base}.undated`) as SearchProfile["recency"]["undated"],
   };
 }

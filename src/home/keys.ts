@@ -188,7 +188,7 @@ const query: KeySpec[] = [
   search(
     "query.hybrid.temporalDecay.floor",
     "number",
-    "Share of its score that an old note keeps; 0.9 unless set (0 with `enabled: true`).",
+    "Share of its score that an old note keeps; 0.97 unless set (0 with `enabled: true`).",
     zeroToOne,
   ),
   search(

@@ -1,6 +1,6 @@
 import { realpathSync } from "node:fs";
-import { homedir } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
+import { systemHome } from "../system-folders.ts";
 
 /** Environment variables as handed to every resolver: no function here reads `process.env` itself. */
 export type Env = Readonly<Record<string, string | undefined>>;
@@ -13,7 +13,7 @@ export function envText(env: Env, name: string): string | undefined {
 
 /** The user's home folder: `HOME`, else `USERPROFILE`, else what the system says. */
 export function userHome(env: Env): string {
-  return envText(env, "HOME") ?? envText(env, "USERPROFILE") ?? homedir();
+  return envText(env, "HOME") ?? envText(env, "USERPROFILE") ?? systemHome();
 }
 
 /** `~` and `~/…` with the user's home folder in place of the tilde; anything else as it is. */

@@ -1,12 +1,12 @@
 import { lstatSync, mkdirSync } from "node:fs";
-import { homedir, tmpdir } from "node:os";
 import { isAbsolute, join } from "node:path";
 import { MemqError } from "../errors.ts";
+import { systemHome, systemTemp } from "../system-folders.ts";
 
 /** `$XDG_CACHE_HOME` or `~/.cache`; a relative value is ignored, as the XDG specification demands. */
 export function cacheHome(env: NodeJS.ProcessEnv = process.env): string {
   const xdg = env["XDG_CACHE_HOME"];
-  return xdg !== undefined && isAbsolute(xdg) ? xdg : join(env["HOME"] || homedir(), ".cache");
+  return xdg !== undefined && isAbsolute(xdg) ? xdg : join(env["HOME"] || systemHome(), ".cache");
 }
 
 /** Creates a folder that only its owner may enter, and its parents. Throws what the system throws. */
@@ -19,7 +19,7 @@ export function createFolder(path: string): string {
  * A folder inside the system's temporary folder that is ours alone. There anyone may have put something under its name before
  * us, so its owner and mode are checked.
  */
-export function privateTempFolder(base = tmpdir()): string {
+export function privateTempFolder(base = systemTemp()): string {
   const uid = process.getuid?.() ?? 0;
   const path = createFolder(privateTempPath(base));
   const found = lstatSync(path);

@@ -15,25 +15,34 @@ type Counter = { size: number; bytes: number; messages: number };
 
 export function transcriptDeltas(thresholds: DeltaThresholds): TranscriptDeltas {
   const counters = new Map<string, Counter>();
+  /** Looks come one after another: two at once would not add up, and the older size of two would seem a file that shrank. */
+  let last: Promise<unknown> = Promise.resolve();
+
+  async function look(path: string, indexedBytes: number): Promise<boolean> {
+    const size = await stat(path)
+      .then((stats) => stats.size)
+      .catch(() => null);
+    if (size === null) return false;
+    const counter = counters.get(path) ?? { size: Math.min(indexedBytes, size), bytes: 0, messages: 0 };
+    counters.set(path, counter);
+    // A file that shrank was rotated or rewritten: all of it is new.
+    if (size < counter.size) Object.assign(counter, { size: 0, bytes: 0, messages: 0 });
+    const from = counter.size;
+    if (size === from) return false;
+    counter.size = size;
+    counter.bytes += size - from;
+    if (counter.bytes < thresholds.deltaBytes) counter.messages += await countNewlines(path, from, size);
+    if (counter.bytes < thresholds.deltaBytes && counter.messages < thresholds.deltaMessages) return false;
+    counter.bytes = 0;
+    counter.messages = 0;
+    return true;
+  }
+
   return {
-    async grown(path, indexedBytes) {
-      const size = await stat(path)
-        .then((stats) => stats.size)
-        .catch(() => null);
-      if (size === null) return false;
-      const counter = counters.get(path) ?? { size: Math.min(indexedBytes, size), bytes: 0, messages: 0 };
-      counters.set(path, counter);
-      // A file that shrank was rotated or rewritten: all of it is new.
-      if (size < counter.size) Object.assign(counter, { size: 0, bytes: 0, messages: 0 });
-      const from = counter.size;
-      if (size === from) return false;
-      counter.size = size;
-      counter.bytes += size - from;
-      if (counter.bytes < thresholds.deltaBytes) counter.messages += await countNewlines(path, from, size);
-      if (counter.bytes < thresholds.deltaBytes && counter.messages < thresholds.deltaMessages) return false;
-      counter.bytes = 0;
-      counter.messages = 0;
-      return true;
+    grown(path, indexedBytes) {
+      const next = last.catch(() => {}).then(() => look(path, indexedBytes));
+      last = next;
+      return next;
     },
   };
 }

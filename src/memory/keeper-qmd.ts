@@ -1,3 +1,4 @@
+import { syncCancelled } from "../sync/report.ts";
 import type { ServedAgent, ServingQmd } from "./backend.ts";
 import type { EngineOptions } from "./engine.ts";
 import { inBackground, type Keeper, type KeeperTools } from "./keeper.ts";
@@ -20,6 +21,7 @@ export async function keepQmd(
   async function embed(when: "interval" | "timer"): Promise<void> {
     if (isEmbedding) return;
     isEmbedding = true;
+    // It rejects only when the process ends.
     const embedded = await updater.embed(when, { signal }).catch(() => null);
     isEmbedding = false;
     if (embedded === null) return;
@@ -51,7 +53,7 @@ export async function keepQmd(
         return freshness.watching;
       },
       close() {
-        closed.abort();
+        closed.abort(syncCancelled());
         freshness.close();
       },
     };

@@ -36,8 +36,8 @@ export type QmdFreshness = {
   close(): void;
 };
 
-/** Least time between two updates that searches cause while the folders are watched. */
-const WATCHED_PAUSE_MS = 60_000;
+/** Least time between two updates that searches cause, and the same while the folders are watched. */
+const SEARCH_PAUSE_MS = { unwatched: 2000, watched: 60_000 };
 
 /** Two updates are at least `debounceMs` apart: what calls for one earlier is waited with, not forgotten. */
 export function keepQmdFresh({ home, memory }: ServedAgent, options: QmdFreshnessOptions): QmdFreshness {
@@ -49,29 +49,30 @@ export function keepQmdFresh({ home, memory }: ServedAgent, options: QmdFreshnes
   let hasBegun = false;
   let isClosed = false;
   let isUpdating = false;
-  let isWanted = false;
+  /** The pause before the update that was called for while another one ran. */
+  let wantedAfterMs: number | null = null;
   let next: { at: number; timer: ReturnType<typeof setTimeout> } | null = null;
   let watcher: Watcher | null = null;
 
   const work = async (): Promise<void> => {
     next = null;
     isUpdating = true;
-    isWanted = false;
+    wantedAfterMs = null;
     await options.update();
     isUpdating = false;
     watcher?.refresh();
-    if (isWanted) request();
+    if (wantedAfterMs !== null) request(wantedAfterMs);
   };
   const request = (pauseMs = update.debounceMs): void => {
     if (!hasBegun || isClosed) return;
     if (isUpdating) {
-      isWanted = true;
+      wantedAfterMs = Math.min(pauseMs, wantedAfterMs ?? Infinity);
       return;
     }
     const at = Math.max(Date.now(), options.updatedAt() + pauseMs);
     if (next !== null && next.at <= at) return;
     clearTimeout(next?.timer);
-    const timer = setTimeout(() => void work(), at - Date.now());
+    const timer = setTimeout(() => void work(), Math.max(0, at - Date.now()));
     timer.unref();
     next = { at, timer };
   };
@@ -119,7 +120,8 @@ export function keepQmdFresh({ home, memory }: ServedAgent, options: QmdFreshnes
       if (memory.sync.onSessionStart) request();
     },
     searched() {
-      const pause = Math.max(update.debounceMs, watcher?.active ? WATCHED_PAUSE_MS : 0);
+      const { watched, unwatched } = SEARCH_PAUSE_MS;
+      const pause = Math.max(update.debounceMs, watcher?.active ? watched : unwatched);
       if (memory.sync.onSearch && Date.now() >= options.updatedAt() + pause) request();
     },
     outdated: () => request(),

@@ -108,10 +108,18 @@ function addWholes(wholes: Set<string>, atoms: Atom[], level: number): void {
   const pieces = splitAtLevel(atoms, level);
   if (pieces.length > 1) wholes.add(isAcronym(atoms) ? lettersOf(atoms) : canonical(atoms));
   if (level === LEVELS.length - 1) {
-    if (pieces.length === 3 && /^\d{4}-\d\d-\d\d$/.test(canonical(atoms))) wholes.add(canonical(atoms.slice(0, 2)));
+    addDate(wholes, pieces);
   } else {
     for (const piece of pieces) addWholes(wholes, piece, level + 1);
   }
+}
+
+/** Adds the day and the month that an identifier is or begins with: `2026-11-28-router`. */
+function addDate(wholes: Set<string>, pieces: Atom[][]): void {
+  const day = canonical(pieces.slice(0, 3).flat());
+  if (!/^\d{4}-\d\d-\d\d$/.test(day)) return;
+  wholes.add(day);
+  wholes.add(day.slice(0, 7));
 }
 
 function splitAtLevel(atoms: Atom[], level: number): Atom[][] {

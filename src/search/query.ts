@@ -1,5 +1,6 @@
 import type { KeywordMatch } from "../store/types.ts";
 import { DIGIT, HANGUL } from "./scripts.ts";
+import { datesOf } from "./query-dates.ts";
 import { cutAtGrapheme } from "./snippet.ts";
 import { isStopWord, languagesOf } from "./stopwords.ts";
 import type { Token } from "./token.ts";
@@ -59,7 +60,7 @@ export function parseQuery(typed: string, grammar: Grammar): ParsedQuery {
   const { kept, onlyStopWords } = withoutStopWords(tokens, new Set(phrases.flat()));
   const parsed = {
     text: cleaned,
-    terms: queryTerms(kept),
+    terms: withDates(queryTerms(kept), cleaned),
     phrases: phrases.filter((phrase) => phrase.length > 0),
     demandPhrases: grammar === "qmd",
     excluded: excluded.filter((phrase) => phrase.length > 0),
@@ -146,6 +147,22 @@ function queryTerms(tokens: Weighed[]): QueryTerm[] {
   const all = [...terms.values()];
   if (!all.some((term) => term.finds)) for (const term of all) term.finds = true;
   return all;
+}
+
+/** What a day's or a year's number counts by itself: any list and any hour holds one. */
+const DATE_NUMBER_WEIGHT = 0.3;
+
+/** The terms, and the dates of the text as names of notes have them; they only weigh, and look up nothing. */
+function withDates(terms: QueryTerm[], text: string): QueryTerm[] {
+  const dates = datesOf(text);
+  if (dates.terms.length === 0) return terms;
+  const words = terms.map((term) =>
+    dates.numbers.has(term.term) ? Object.assign(term, { weight: DATE_NUMBER_WEIGHT, identifier: false }) : term,
+  );
+  const known = new Set(terms.map(({ term }) => term));
+  const added = dates.terms.filter(({ term }) => !known.has(term));
+  const traits = { kind: "whole" as const, identifier: false, part: false };
+  return [...words, ...added.map((date) => Object.assign(date, traits))];
 }
 
 /** Any of the terms, each demanded phrase, none of the excluded ones. */

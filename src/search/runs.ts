@@ -1,4 +1,5 @@
 import type { ParsedQuery } from "./query.ts";
+import { isAscii } from "./scripts.ts";
 
 /** What a passage's runs of characters add to its score; `body` is its tokens joined by blanks. */
 export type RunScorer = (body: string) => number;
@@ -11,10 +12,9 @@ const K1 = 1.2;
 /** Of a query with more runs the first are looked for. */
 const MAX_RUNS = 512;
 
-const BITS_PER_CHARACTER = 30 / RUN_LENGTH;
-const RUN_BITS = 0x3fffffff;
-const SLOTS = 4096;
-const BLANK = 32;
+/** A process that asks few questions ends before a loop over all characters is compiled: so many are answered by native search. */
+const ASKED_BEFORE_LOOP = 5;
+let asked = 0;
 
 /** Weights are of the passages that the keyword leg found: whoever scores other passages of the same query must use the same. */
 const scorers = new WeakMap<ParsedQuery, RunScorer>();
@@ -25,32 +25,19 @@ const scorers = new WeakMap<ParsedQuery, RunScorer>();
  * stemmer keeps apart, and which words, little ones too, stand next to each other. A run weighs what it tells about the passages that
  * `bodies` are the tokens of: nothing when all of them hold it. Scripts without blanks have pairs for all that, and no runs here.
  */
-export function runScorer(query: ParsedQuery, bodies: Iterable<string>): RunScorer {
+export function runScorer(query: ParsedQuery, bodies: readonly string[]): RunScorer {
   const runs = runsOf(query.words);
-  if (runs.size === 0) return () => 0;
-  const slots = new Uint8Array(SLOTS);
-  for (const run of runs.keys()) slots[slotOf(run)] = 1;
-  const countsIn = (body: string): Uint16Array => {
-    const counts = new Uint16Array(runs.size);
-    let run = BLANK;
-    for (let at = 0; at <= body.length; at++) {
-      run = nextRun(run, at < body.length ? body.charCodeAt(at) : BLANK);
-      if (slots[slotOf(run)] === 0) continue;
-      const place = runs.get(run);
-      if (place !== undefined) counts[place]!++;
-    }
-    return counts;
-  };
+  if (runs.length === 0) return () => 0;
+  const count = asked++ < ASKED_BEFORE_LOOP ? runsSearchedIn : runsWalkedIn;
   const known = new Map<string, Uint16Array>();
-  const frequencies = new Float64Array(runs.size);
-  for (const body of bodies) {
-    const counts = countsIn(body);
-    known.set(body, counts);
+  const frequencies = new Float64Array(runs.length);
+  count(bodies, runs).forEach((counts, at) => {
+    known.set(bodies[at]!, counts);
     for (let place = 0; place < counts.length; place++) if (counts[place]! > 0) frequencies[place]!++;
-  }
+  });
   const weights = frequencies.map((frequency) => Math.log((known.size + 1) / (frequency + 1)));
   const score: RunScorer = (body) => {
-    const counts = known.get(body) ?? countsIn(body);
+    const counts = known.get(body) ?? runsWalkedIn([body], runs)[0]!;
     let sum = 0;
     for (let place = 0; place < counts.length; place++) {
       const count = counts[place]!;
@@ -67,23 +54,67 @@ export function knownRunScorer(query: ParsedQuery): RunScorer | null {
   return scorers.get(query) ?? null;
 }
 
-/** The runs of a string of words with their places in a list; a run is a number made of its characters. */
-function runsOf(words: string): Map<number, number> {
-  const runs = new Map<number, number>();
+/** The different runs of a string of words. */
+function runsOf(words: string): string[] {
+  const runs = new Set<string>();
   const text = words === "" ? "" : ` ${words} `;
-  let run = 0;
-  for (let at = 0; at < text.length && runs.size < MAX_RUNS; at++) {
-    run = nextRun(run, text.charCodeAt(at));
-    if (at >= RUN_LENGTH - 1 && !runs.has(run)) runs.set(run, runs.size);
+  for (let at = 0; at + RUN_LENGTH <= text.length && runs.size < MAX_RUNS; at++)
+    runs.add(text.slice(at, at + RUN_LENGTH));
+  return [...runs];
+}
+
+/** How often each body holds each run: bytes are searched for one run after the other, in native code. */
+export function runsSearchedIn(bodies: readonly string[], runs: readonly string[]): Uint16Array[] {
+  const text = ` ${bodies.join(" \n ")} `;
+  const [encoding, width] = isAscii(text) ? (["latin1", 1] as const) : (["utf16le", 2] as const);
+  const bytes = Buffer.from(text, encoding);
+  let end = 0;
+  const ends = bodies.map((body) => (end += width * (body.length + " \n ".length)));
+  const counts = bodies.map(() => new Uint16Array(runs.length));
+  for (const [place, run] of runs.entries()) {
+    const wanted = Buffer.from(run, encoding);
+    let body = 0;
+    for (let at = bytes.indexOf(wanted); at >= 0; at = bytes.indexOf(wanted, at + 1)) {
+      if (at % width !== 0) continue;
+      while (at >= ends[body]!) body++;
+      counts[body]![place]!++;
+    }
   }
-  return runs;
+  return counts;
 }
 
-/** The run that ends one character further on: the oldest character is shifted out. */
-function nextRun(run: number, code: number): number {
-  return ((run << BITS_PER_CHARACTER) ^ code) & RUN_BITS;
+const BITS_PER_CHARACTER = 30 / RUN_LENGTH;
+const RUN_BITS = 0x3fffffff;
+const SLOTS = 4096;
+
+/** The same by one walk over each body: faster by much where the loop is compiled. */
+export function runsWalkedIn(bodies: readonly string[], runs: readonly string[]): Uint16Array[] {
+  const slots = new Uint8Array(SLOTS);
+  const places = new Map(runs.map((run, place) => [run, place]));
+  for (const run of runs) {
+    let hash = 0;
+    for (let at = 0; at < RUN_LENGTH; at++) hash = nextHash(hash, run.charCodeAt(at));
+    slots[slotOf(hash)] = 1;
+  }
+  return bodies.map((body) => {
+    const counts = new Uint16Array(runs.length);
+    const text = ` ${body} `;
+    let hash = 0;
+    for (let at = 0; at < text.length; at++) {
+      hash = nextHash(hash, text.charCodeAt(at));
+      if (at < RUN_LENGTH - 1 || slots[slotOf(hash)] === 0) continue;
+      const place = places.get(text.slice(at + 1 - RUN_LENGTH, at + 1));
+      if (place !== undefined) counts[place]!++;
+    }
+    return counts;
+  });
 }
 
-function slotOf(run: number): number {
-  return (run ^ (run >>> 12) ^ (run >>> 24)) & (SLOTS - 1);
+/** The hash of the run that ends one character further on: the oldest character is shifted out. */
+function nextHash(hash: number, code: number): number {
+  return ((hash << BITS_PER_CHARACTER) ^ code) & RUN_BITS;
+}
+
+function slotOf(hash: number): number {
+  return (hash ^ (hash >>> 12) ^ (hash >>> 24)) & (SLOTS - 1);
 }

@@ -20,10 +20,16 @@ export type TermsBetween = (from: number, to: number) => string[];
  */
 export function termPlacer(parsed: ParsedQuery, termsIn: (text: string) => string[]): (text: string) => TermsBetween {
   const starts = parsed.terms.map(({ term }) => term.slice(0, Math.max(SHARED_START, term.length - OWN_END)));
+  const known = new Map<string, string[]>();
+  const termsOf = (word: string): string[] => {
+    let terms = known.get(word);
+    if (terms === undefined) known.set(word, (terms = termsIn(word)));
+    return terms;
+  };
   const likely = new RegExp([...new Set(starts.map(startPattern)), String.raw`[^\0-\x7f]`].join("|"), "gi");
   return (text) => {
     if (BEYOND_ASCII.test(text)) return (from, to) => termsIn(likelyWords(text.slice(from, to), likely));
-    const places = placesOf(text, likely, termsIn);
+    const places = placesOf(text, likely, termsOf);
     let next = 0;
     return (from, to) => {
       if (from < (places[next - 1]?.at ?? 0)) next = 0;
@@ -55,7 +61,7 @@ function likelyWords(text: string, likely: RegExp): string {
 function placesOf(
   text: string,
   likely: RegExp,
-  termsIn: (text: string) => string[],
+  termsOf: (word: string) => string[],
 ): { at: number; terms: string[] }[] {
   const places: { at: number; terms: string[] }[] = [];
   const words = text.replaceAll("\n", " ");
@@ -65,7 +71,7 @@ function placesOf(
     if (text.charCodeAt(at) >= 97 && /[A-Za-z]/.test(text.charAt(at - 1))) continue;
     const blank = words.indexOf(" ", at);
     const end = blank < 0 ? words.length : blank;
-    const terms = termsIn(words.slice(words.lastIndexOf(" ", at) + 1, end));
+    const terms = termsOf(words.slice(words.lastIndexOf(" ", at) + 1, end));
     if (terms.length > 0) places.push({ at, terms });
     likely.lastIndex = end;
   }

@@ -58,20 +58,13 @@ export function indexTokenString(text: string): string {
  */
 export function tokenFinder(wanted: ReadonlySet<string>): (text: string) => string[] {
   let starts: Set<number> | undefined;
-  const known = new Map<string, string[]>();
-  const wantedOf = (chunk: string): string[] => {
-    const { words, behind } = workedOut(chunk);
-    const tokens = (words + behind).split(" ").filter((token) => wanted.has(token));
-    known.set(chunk, tokens);
-    return tokens;
-  };
   return (text) => {
     const found = new Set<string>();
     const begins = (starts ??= startsOf(wanted));
     forEachChunk(text, (normal, start, end) => {
       if (!begins.has(startOf(normal, start, end)) && isPlainWord(normal, start, end)) return;
-      const chunk = normal.slice(start, end);
-      for (const token of known.get(chunk) ?? wantedOf(chunk)) found.add(token);
+      const { words, behind } = workedOut(normal.slice(start, end));
+      for (const token of (words + behind).split(" ")) if (wanted.has(token)) found.add(token);
     });
     return [...found];
   };
@@ -165,6 +158,10 @@ function workedOut(chunk: string): Terms {
 }
 
 function tokensOfChunk(chunk: string): Token[] {
+  if (chunk.length <= MAX_TERM && PLAIN_WORD.test(chunk)) {
+    const surface = chunk.toLowerCase();
+    return [{ term: stem(surface, LATIN), surface, kind: "word", part: false, script: LATIN }];
+  }
   const { atoms, rest } = atomsOf(chunk.includes(",") ? chunk.replace(/(?<=\d),(?=\d{3}(?!\d))/g, "") : chunk);
   const tokens: Token[] = [];
   let first = 0;

@@ -19,8 +19,8 @@ const NOT_LOADED: Record<string, string[]> = {
   "node_modules/": ["citty/dist/index.mjs", "citty/dist/_chunks/libs/scule.mjs"],
 };
 
-/** Built-in modules that load in well under a millisecond; `node:util`, `node:crypto`, `node:tty` and promises of files don't. */
-const CHEAP_BUILT_INS = new Set(["bun:sqlite", "node:fs", "node:path", "node:os"]);
+/** Built-in modules that load in well under a millisecond; `node:os`, `node:util`, `node:crypto`, `node:tty` and promises of files don't. */
+const CHEAP_BUILT_INS = new Set(["bun:sqlite", "node:fs", "node:path"]);
 
 const root = resolve(import.meta.dir, "../..");
 const folder = mkdtempSync(join(tmpdir(), "memq-start-"));

@@ -45,8 +45,9 @@ describe("a service that embeds", () => {
     expect(await agent.paths({ query: "the cat sleeps on a sofa", minScore: 0 })).toHaveLength(4);
   });
 
-  test("query asks both", async () => {
+  test("query asks both, and keeps to what a call leaves out", async () => {
     const agent = await open("query");
+    expect(await agent.paths({ query: "cat sofa", until: "2000-01-01" })).toEqual([]);
     const { results, mode } = await agent.search({ query: "cat sofa" });
     expect(mode).toBe("hybrid");
     expect(results[0]).toMatchObject({ path: "memory/cat.md", vectorScore: expect.any(Number) });

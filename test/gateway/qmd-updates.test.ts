@@ -3,6 +3,7 @@ import { afterEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { appendFileSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { withWriterLock } from "../../src/store/lock.ts";
+import { childEnv, memqCommand } from "../cli/program.ts";
 import { type Embedder, endAgents, NOTES, openAgent, type QmdAgent, startEmbedder, turn } from "./qmd-agent.ts";
 
 // Processes start in turn, perhaps on a busy machine.
@@ -44,6 +45,22 @@ describe("the first update", () => {
     await agent.changed();
     agent.write({ "memory/later.md": "A hedgehog of later.\n" });
     expect(await agent.changed()).toMatchObject({ added: 1 });
+  });
+
+  test("is waited for by the first search where that was not the start", async () => {
+    const agent = await openAgent({
+      qmd: { update: { ...QUIET, startup: "off", waitForBootSync: true } },
+      prepare({ workspace, stateDir }) {
+        mkdirSync(stateDir);
+        writeFileSync(join(stateDir, "openclaw.json"), JSON.stringify({ memory: { backend: "qmd" } }));
+        Bun.spawnSync(memqCommand("memory", "index", "--workspace", workspace, "--state-dir", stateDir), {
+          env: childEnv(),
+        });
+        writeFileSync(join(workspace, "memory/since.md"), "A hedgehog since then.\n");
+      },
+    });
+    expect(agent.hello.status).toMatchObject({ backend: "qmd", files: 2 });
+    expect(await agent.paths()).toContain("memory/since.md");
   });
 
   test("waits for startupDelayMs where startup is idle, and for nobody to ask", async () => {

@@ -22,7 +22,7 @@ test("without any configuration file the documented defaults apply", async () =>
     textWeight: 0.5,
     pool: 200,
     mmr: { enabled: true, lambda: 0.7 },
-    recency: { mode: "nudge", floor: 0.9, halfLifeDays: 30, undated: "evergreen" },
+    recency: { mode: "nudge", floor: 0.97, halfLifeDays: 30, undated: "evergreen" },
   });
   expect(home.embedding).toMatchObject({
     provider: "auto",
@@ -270,7 +270,7 @@ describe("search settings", () => {
   });
 
   test.each<[object, string, number]>([
-    [{}, "nudge", 0.9],
+    [{}, "nudge", 0.97],
     [{ enabled: true }, "documented", 0],
     [{ enabled: false }, "off", 0],
     [{ enabled: true, floor: 0.2 }, "documented", 0.2],

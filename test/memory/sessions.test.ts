@@ -83,6 +83,20 @@ describe("growth of a transcript", () => {
     expect(await deltas.grown(file, size)).toBe(true);
     expect(await deltas.grown(join(sessions, "gone.jsonl"), 0)).toBe(false);
   });
+
+  test("is counted whole when it is told of faster than it is looked at", async () => {
+    const file = join(sessions, "a.jsonl");
+    writeFileSync(file, turn("start"));
+    const size = readFileSync(file).length;
+    const deltas = transcriptDeltas({ deltaBytes: 1_000_000, deltaMessages: 40 });
+    const told: Promise<boolean>[] = [];
+    for (let n = 0; n < 40; n++) {
+      appendFileSync(file, turn(`message ${n}`));
+      told.push(deltas.grown(file, size));
+      if (n % 3 === 0) await Bun.sleep(0);
+    }
+    expect((await Promise.all(told)).filter(Boolean)).toHaveLength(1);
+  });
 });
 
 describe("export to Markdown", () => {

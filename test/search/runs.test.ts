@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
-import { array, assert, property, string } from "fast-check";
+import { array, assert, constantFrom, oneof, property, string, uniqueArray } from "fast-check";
 import { parseQuery } from "../../src/search/query.ts";
-import { knownRunScorer, runScorer } from "../../src/search/runs.ts";
+import { knownRunScorer, runScorer, runsSearchedIn, runsWalkedIn } from "../../src/search/runs.ts";
 import { indexTokenString } from "../../src/search/tokens.ts";
 
 function runsOf(question: string, notes: string[]): number[] {
@@ -36,6 +36,22 @@ test("what all passages share says nothing, and a text is worth the same whoever
 
 test("scripts without blanks have no runs", () => {
   expect(runsOf("黑豹队的防守丢了多少分", ["黑豹队的防守丢了分", "今天天气很好"])).toEqual([0, 0]);
+});
+
+test("searching for runs and walking over a text count the same", () => {
+  const character = constantFrom("a", "b", " ", "0", "é", "я", "\u{1f600}", "\ud83d");
+  const text = (minLength: number, maxLength: number) =>
+    array(character, { minLength, maxLength }).map((characters) => characters.join(""));
+  const runs = uniqueArray(
+    text(5, 8).map((characters) => characters.slice(0, 5)),
+    { maxLength: 20 },
+  );
+  const bodies = array(oneof(text(0, 60), string()).map((body) => body.replaceAll("\n", " ")));
+  assert(
+    property(bodies, runs, (some, wanted) => {
+      expect(runsSearchedIn(some, wanted)).toEqual(runsWalkedIn(some, wanted));
+    }),
+  );
 });
 
 test("any text and any question have a finite sum, never less than nothing", () => {

@@ -1,4 +1,3 @@
-import { homedir } from "node:os";
 import { isAbsolute } from "node:path";
 import { MemqError, usageError } from "../../errors.ts";
 import type { MemoryEngine } from "../../memory/engine.ts";
@@ -7,6 +6,7 @@ import { printableName, printableText } from "../../printable.ts";
 import { notice, styled, writeJson, writeOut } from "../output.ts";
 import type { Invocation } from "../parse.ts";
 import { choice, flag, number, value, values } from "../parse.ts";
+import { systemHome } from "../../system-folders.ts";
 import { withEngine } from "./memory-engine.ts";
 import { indexWithProgress } from "./memory-index.ts";
 
@@ -102,6 +102,6 @@ function shown(part: number | null): string {
 }
 
 function shortened(path: string): string {
-  const home = homedir();
+  const home = systemHome();
   return isAbsolute(path) && path.startsWith(`${home}/`) ? `~${path.slice(home.length)}` : path;
 }

@@ -29,6 +29,6 @@ export function printHits(
     lineNumbers: flag(invocation, "line-numbers"),
     fullPath,
     belowMinimum,
-    decoration: decorationFor(open, query),
+    decoration: format === "cli" ? decorationFor(open, query) : undefined,
   });
 }

@@ -1,0 +1,90 @@
+import { utcMidnight } from "../notes/dates.ts";
+
+/** A term of the index that stands for a day or month of the query: `2023-06-27`, `2023-06`. */
+export type DateTerm = { term: string; weight: number; finds: boolean };
+
+/** Months without accents, in English, Spanish, Portuguese, French, German, Italian and Dutch. */
+const MONTHS = [
+  "jan january enero janeiro janvier januar gennaio januari",
+  "feb february febrero fevereiro fevrier februar febbraio februari",
+  "mar march marzo marco mars marz maart",
+  "apr april abril avril aprile",
+  "may mayo maio mai maggio mei",
+  "jun june junio junho juin juni giugno",
+  "jul july julio julho juillet juli luglio",
+  "aug august agosto aout augustus",
+  "sep sept september septiembre setembro septembre settembre",
+  "oct october octubre outubro octobre oktober ottobre",
+  "nov november noviembre novembro novembre",
+  "dec december diciembre dezembro decembre dezember dicembre",
+].map((names) => names.split(" "));
+const MONTH = String.raw`\b(${MONTHS.flat().join("|")})\b\.?`;
+const OF = String.raw`\s*(?:,|de[lr]?\b|of\b)?\s*`;
+const DAY = String.raw`\b(\d{1,2})(?:st|nd|rd|th|\.|er|º|ª)?`;
+const YEAR = String.raw`((?:1[5-9]|20)\d\d)\b`;
+
+/** Each with the groups day, month, year; a shape that holds another comes first. */
+const SHAPES: [pattern: RegExp, day: number, month: number, year: number][] = [
+  [new RegExp(`${DAY}${OF}${MONTH}${OF}${YEAR}`, "giu"), 1, 2, 3],
+  [new RegExp(`${MONTH}${OF}${DAY}${OF}${YEAR}`, "giu"), 2, 1, 3],
+  [new RegExp(`${MONTH}${OF}${YEAR}`, "giu"), 0, 1, 2],
+  [/(\d{4})\s*年\s*(\d{1,2})\s*月\s*(\d{1,2})\s*日/gu, 3, 2, 1],
+  [/(\d{4})\s*年\s*(\d{1,2})\s*月/gu, 0, 2, 1],
+  [/\b(\d{1,2})\.\s?(\d{1,2})\.\s?(\d{4})\b/gu, 1, 2, 3],
+];
+
+/** What a day counts, and the share of it that the note of the last day counts on which one still tells of it. */
+const DAY_WEIGHT = 0.7;
+const MONTH_WEIGHT = 1;
+const TOLD_FOR_DAYS = 7;
+const TOLD_LATE = 0.5;
+
+/**
+ * The days and months of a query, and the numbers it names them by. They are terms as a dated note is named and an ISO date is written, since nobody asks that way. What happened on a
+ * day is told on it or in the days after, so the notes of the week that follows count too, the less the later.
+ */
+export function datesOf(text: string): { terms: DateTerm[]; numbers: ReadonlySet<string> } {
+  const numbers = new Set<string>();
+  if (!/\d{4}/.test(text)) return { terms: [], numbers };
+  const terms = new Map<string, DateTerm>();
+  const add = (term: string, weight: number, finds: boolean): void => {
+    const known = terms.get(term);
+    if (known === undefined || known.weight < weight) terms.set(term, { term, weight, finds });
+  };
+  let rest = text.normalize("NFKD").replace(/\p{M}/gu, "");
+  for (const [pattern, day, month, year] of SHAPES) {
+    rest = rest.replace(pattern, (...groups: string[]) => {
+      const first = `${groups[year]}-${monthOf(groups[month]!)}-${day === 0 ? "01" : groups[day]!.padStart(2, "0")}`;
+      const from = utcMidnight(first);
+      if (from === null) return groups[0]!;
+      for (const place of [day, month, year]) if (place > 0 && /^\d/.test(groups[place]!)) numbers.add(groups[place]!);
+      if (day === 0) add(first.slice(0, 7), MONTH_WEIGHT, true);
+      else add(first, DAY_WEIGHT, true);
+      const last = day === 0 ? lastOfMonth(from) : from;
+      for (let after = 1; after <= TOLD_FOR_DAYS; after++) {
+        const share = 1 - ((1 - TOLD_LATE) * after) / TOLD_FOR_DAYS;
+        add(isoDay(last + after * DAY_MS), DAY_WEIGHT * (day === 0 ? TOLD_LATE : share), false);
+      }
+      return " ";
+    });
+  }
+  return { terms: [...terms.values()], numbers };
+}
+
+const DAY_MS = 86_400_000;
+
+function isoDay(time: number): string {
+  return new Date(time).toISOString().slice(0, 10);
+}
+
+function lastOfMonth(first: number): number {
+  const date = new Date(first);
+  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 0);
+}
+
+/** `01` to `12`; what is no month stays as it is, and makes no date. */
+function monthOf(name: string): string {
+  if (/^\d/.test(name)) return name.padStart(2, "0");
+  const place = MONTHS.findIndex((names) => names.includes(name.toLowerCase()));
+  return place < 0 ? name : String(place + 1).padStart(2, "0");
+}
