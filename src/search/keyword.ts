@@ -1,4 +1,4 @@
-import { bodyLengths, corpusStats, documentFrequencies, keywordCandidates, tokensOf } from "../store/keyword.ts";
+import { corpusStats, documentFrequencies, keywordCandidates, tokensOf } from "../store/keyword.ts";
 import type { Index, KeywordCandidate, KeywordMatch, KeywordPhrase, Scope } from "../store/types.ts";
 import { enough, type LegScope } from "./leg.ts";
 import type { ParsedQuery, QueryTerm } from "./query.ts";
@@ -54,14 +54,13 @@ export function keywordLeg(index: Index, query: ParsedQuery, scope: LegScope): K
   const score = scorer(parsed, rarity);
   const ids = [...new Set(closely.map((candidate) => candidate.passageId))];
   const tokens = tokensOf(index, ids);
-  const lengths = bodyLengths(index, ids);
   const hits = new Map<number, KeywordHit>();
   const runs = runScorer(query, bodiesOf(tokens));
   let least = Infinity;
   for (const { passageId, documentId } of closely) {
     const found = tokens.get(passageId);
     if (found === undefined || hits.has(passageId)) continue;
-    const { bm25, exact } = score(found.body, found.name, lengths.get(passageId) ?? 0);
+    const { bm25, exact } = score(found.body, found.name, found.length);
     const hit = { passageId, documentId, bm25: bm25 + runs(found.body), exact };
     hits.set(passageId, hit);
     least = Math.min(least, hit.bm25);
@@ -128,11 +127,10 @@ export function scoreByKeyword(index: Index, query: ParsedQuery, passageIds: rea
   const scores = new Map<number, number>();
   if (parsed.match === null || passageIds.length === 0) return scores;
   const score = scorer(parsed, rarityOf(index, parsed));
-  const lengths = bodyLengths(index, passageIds);
   const tokens = tokensOf(index, passageIds);
   const runs = knownRunScorer(query) ?? runScorer(query, bodiesOf(tokens));
-  for (const [passageId, { body, name }] of tokens) {
-    const { bm25 } = score(body, name, lengths.get(passageId) ?? 0);
+  for (const [passageId, { body, name, length }] of tokens) {
+    const { bm25 } = score(body, name, length);
     if (bm25 > 0) scores.set(passageId, bm25 + runs(body));
   }
   return scores;

@@ -58,6 +58,23 @@ describe("memq memory", () => {
     rmSync(join(root, "ws/memory/undated.md"));
   });
 
+  test("pain 46: a long note answers with several of its passages", async () => {
+    const [long, state] = [join(root, "long"), join(root, "long-state")];
+    mkdirSync(join(long, "memory"), { recursive: true });
+    const topics = ["harvest", "pruning", "irrigation", "grafting"];
+    const sections = Array.from({ length: 200 }, (_, at) =>
+      at % 50 === 7
+        ? `## Orchard ${topics[(at - 7) / 50]}\n\nIn the orchard the ${topics[(at - 7) / 50]} was done in week ${at}.\n`
+        : `## Section ${at}\n\n${`Filler ${at} of something else. `.repeat(12)}\n`,
+    );
+    writeFileSync(join(long, "memory/long.md"), sections.join("\n"));
+    const { stdout } = await memq(["memory", "search", "orchard", "--json", "--workspace", long, "--state-dir", state]);
+    const { results } = JSON.parse(stdout);
+    // One may stand in two passages, which overlap.
+    for (const topic of topics) expect(JSON.stringify(results)).toContain(`the ${topic} was done`);
+    expect(new Set(results.map(({ path }: { path: string }) => path))).toEqual(new Set(["memory/long.md"]));
+  });
+
   test("nothing found is said, with exit code 0", async () => {
     expect(await memq(["memory", "search", "hedgehog", ...place])).toEqual({
       stdout: "No matches.\n",

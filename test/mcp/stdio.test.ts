@@ -228,7 +228,8 @@ describe("the end of input", () => {
   test("ends the process within a second also where a large answer is never read", async () => {
     const lines = Array.from({ length: 110_000 }, (_, at) => `line ${at} of a note with some words in it\n`);
     const notes = await qmdHome({ "n/large.md": `# Large\n\n${lines.join("")}` });
-    const child = spawn(process.execPath, memqCommand("mcp").slice(1), {
+    const [program = "", ...words] = memqCommand("mcp");
+    const child = spawn(program, words, {
       env: childEnv(notes.env),
       cwd: notes.root,
       stdio: ["pipe", "pipe", "ignore"],

@@ -378,3 +378,11 @@ test("words that a command has no use for are said to be left out", async () => 
     expect(await told(...args)).toEqual([0, ""]);
   }
 });
+
+test("doctor finds a variable that is no number and therefore without effect", async () => {
+  const home = await homeOf({ "n/a.md": "# A\n" }, { env: { MEMQ_DEADLINE_MS: "3s", QMD_SQLITE_BUSY_TIMEOUT: "500" } });
+  const { stdout } = await home.run("doctor");
+  expect(stdout).toContain("⚠ environment overrides: ");
+  expect(stdout).toContain("\n  - MEMQ_DEADLINE_MS=3s: no whole number, and so without effect\n");
+  expect(stdout).toContain("\n  - QMD_SQLITE_BUSY_TIMEOUT=500: how long a writer waits for another\n");
+});

@@ -58,7 +58,7 @@ describe("a query document", () => {
 });
 
 describe("without embeddings and models", () => {
-  test("query answers by keywords with one notice, vsearch with nothing", async () => {
+  test("pain 17: query answers by keywords with one notice, vsearch with nothing", async () => {
     const notice = "Warning: 4 documents (100%) need embeddings. Run 'memq embed' for better results.\n";
     const query = await home.run("query", "where is the router?", "--json");
     expect(query).toMatchObject({ stderr: notice, exitCode: 0 });
@@ -127,7 +127,7 @@ describe("with a service that embeds", () => {
     await server.stop(true);
   });
 
-  test("query is hybrid, and explains which list found what", async () => {
+  test("pain 41: query is hybrid, and explains which list found what", async () => {
     const [row] = (await embedded.json("query", "cat sofa", "--json", "--explain")) as {
       path: string;
       explain: { ftsScores: number[]; vectorScores: number[]; fusion: { contributions: { source: string }[] } };
@@ -140,7 +140,7 @@ describe("with a service that embeds", () => {
     expect((await embedded.json("vsearch", "cat sofa", "--json", "--min-score", "0")).length).toBe(4);
   });
 
-  test("that sleeps for ten seconds, query answers within three, by keywords, and says that it is degraded", async () => {
+  test("pain 18: that sleeps for ten seconds, query answers within three, by keywords, and says that it is degraded", async () => {
     hanging = true;
     const started = performance.now();
     const outcome = await embedded.run("query", "router hall", "--json");
@@ -250,7 +250,7 @@ describe("with models of its own", () => {
     expect(summary).toMatchObject({ full: { avg_recall: 1 } });
   });
 
-  test("a host that is stopped costs only what it would have added", async () => {
+  test("pain 16: a host that is stopped costs only what it would have added", async () => {
     const hosts = hostsOf(modelsFolder);
     expect(hosts).not.toEqual([]);
     for (const pid of hosts) process.kill(pid, "SIGSTOP");

@@ -95,7 +95,7 @@ describe("keyword candidates", () => {
     writeDocuments(index, [draftOf("memory", "a.md", "one two three\n\ntwo"), draftOf("memory", "b.md", "two four")]);
     expect(corpusStats(index)).toEqual({ passages: 3, meanBody: 2 });
     expect([...documentFrequencies(index, ["two", "one", "absent"]).values()]).toEqual([3, 1, 0]);
-    expect(tokensOf(index, [2]).get(2)).toEqual({ body: "two", name: "a md" });
+    expect(tokensOf(index, [2]).get(2)).toEqual({ body: "two", name: "a md", length: 1 });
     index.close();
     const missing = openIndex(`${index.path}.none`, { mode: "read" });
     expect(corpusStats(missing)).toEqual({ passages: 0, meanBody: 0 });

@@ -26,10 +26,13 @@ const VARIABLES: Record<string, string> = {
   QMD_RERANK_MODEL: "the reranking model, unless index.yml names one",
   QMD_GENERATE_MODEL: "the expansion model, unless index.yml names one",
   QMD_EMBED_CONTEXT_SIZE: "tokens of a text that the embedding model reads",
+  QMD_EXPAND_CONTEXT_SIZE: "tokens that the expansion model reads and writes",
+  QMD_RERANK_CONTEXT_SIZE: "tokens of a question and a text that the reranking model reads",
   QMD_FORCE_CPU: "no GPU",
   QMD_LLAMA_GPU: "which GPU",
   MEMQ_GPU: "whether the GPU is used",
   MEMQ_MODEL_THREADS: "threads of local models",
+  MEMQ_MODEL_IDLE_MS: "how long local models stay loaded",
   MEMQ_NO_VEC: "vectors in plain tables",
   MEMQ_DEADLINE_MS: "how long a search may take",
   QMD_SQLITE_BUSY_TIMEOUT: "how long a writer waits for another",
@@ -43,6 +46,8 @@ const VARIABLES: Record<string, string> = {
   NO_COLOR: "no colours",
 };
 const SECRET = new Set(["HF_TOKEN", "HTTPS_PROXY"]);
+/** Passed over by what they are for unless they are whole numbers. */
+const NUMBERS = /(_CONTEXT_SIZE|_THREADS|_MS|_TIMEOUT)$/;
 
 /** The configuration file: where, what is in it, and whether it may do what it asks for. */
 export function configurationFindings(qmd: QmdHome, program: Program): Finding[] {
@@ -86,13 +91,15 @@ function withAdvice(finding: Finding | undefined, advice: string): Finding {
 /** Variables in force that change what happens; keys are not shown. */
 export function environmentFindings(env: Readonly<Record<string, string | undefined>>): Finding[] {
   const set = Object.entries(VARIABLES).filter(([name]) => env[name] !== undefined && env[name] !== "");
+  const isWrong = (name: string): boolean => NUMBERS.test(name) && !/^\d+$/.test(env[name] ?? "");
   return [
     {
-      ok: true,
+      ok: !set.some(([name]) => isWrong(name)),
       label: "environment overrides",
       details: set.length === 0 ? "none" : String(set.length),
       more: set.map(
-        ([name, effect]) => `${name}=${SECRET.has(name) ? "(set)" : withoutCredentials(env[name] ?? "")}: ${effect}`,
+        ([name, effect]) =>
+          `${name}=${SECRET.has(name) ? "(set)" : withoutCredentials(env[name] ?? "")}: ${isWrong(name) ? "no whole number, and so without effect" : effect}`,
       ),
     },
   ];
