@@ -3,6 +3,7 @@ import type { Index, KeywordCandidate, KeywordMatch, KeywordPhrase, Scope } from
 import { enough, type LegScope } from "./leg.ts";
 import type { ParsedQuery, QueryTerm } from "./query.ts";
 import { knownRunScorer, runScorer } from "./runs.ts";
+import { toldCounter } from "./turns.ts";
 
 /** A passage with its BM25 score, positive and unbounded. */
 export type KeywordHit = {
@@ -21,6 +22,8 @@ const NAME_WEIGHT = 1;
 /** Words of the query that stand within this many tokens belong together, and what that adds to the score. */
 const WINDOW_TOKENS = 16;
 const CLOSENESS = 0.3;
+/** What a word that a conversation tells of a person the query names counts more. */
+const TOLD = 0.5;
 /** What every word counts in closeness besides its rarity: in a small home a person's name stands in each passage. */
 const PRESENCE = 1;
 /** A term is rare in at most this share of the passages (and one more). */
@@ -191,8 +194,12 @@ function scorer(parsed: ParsedQuery, { frequencies, passages, meanBody }: Rarity
   const visitTerms = termVisitor(terms);
   const phrases = parsed.phrases.map((phrase) => phrase.join(" "));
   const counts = new Float64Array(terms.length);
+  const told = new Float64Array(terms.length);
+  const countTold = toldCounter(terms.map(({ term }) => term));
   return (body, name, length) => {
     counts.fill(0);
+    told.fill(0);
+    countTold(body, told);
     const window = new Window(terms);
     visitTerms(body, (term, place) => {
       counts[term]!++;
@@ -205,7 +212,8 @@ function scorer(parsed: ParsedQuery, { frequencies, passages, meanBody }: Rarity
     for (const [place, term] of terms.entries()) {
       const frequency = counts[place]!;
       if (frequency === 0) continue;
-      bm25 += (term.weight * frequency * (K1 + 1)) / (frequency + norm);
+      const saturated = (count: number): number => (term.weight * count * (K1 + 1)) / (count + norm);
+      bm25 += saturated(frequency) + TOLD * saturated(told[place]!);
       exact ||= term.exact;
     }
     return { bm25, exact };
