@@ -219,10 +219,10 @@ const NEVER_IDLE = ["index", "no-gpu", "skill", "line-numbers", "pull", "context
 
 /** The options that a command has no use for, as they are written: qmd's commands accept those of all others. */
 export function idleOptions({ command, options }: Invocation): string[] {
-  const used: string[] = [...command.options, ...NEVER_IDLE];
+  const used = new Set<string>([...command.options, ...NEVER_IDLE]);
   const known = optionsOf(command.surface);
   const written = (name: string): string => (known[name]?.short === name || name === "n" ? `-${name}` : `--${name}`);
-  return [...options.keys()].filter((name) => !used.includes(name)).map(written);
+  return [...options.keys()].filter((name) => !used.has(name)).map(written);
 }
 
 function checkWords(invocation: Invocation): void {
