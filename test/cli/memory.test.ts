@@ -172,6 +172,18 @@ describe("memq memory", () => {
     expect((await memq(["memory", "status", ...place])).stdout).not.toContain("Backend");
   });
 
+  test("long-term memory that is kept from a group is said to be", async () => {
+    const group = ["--session-key", "agent:main:discord:group:1", ...place];
+    const withheld = "MEMORY.md and USER.md stay out: only the agent's main private session reads them.\n";
+    for (const args of [["context"], ["context", "--json"], ["recall", "manager"], ["recall", "manager", "--json"]]) {
+      expect(await memq(["memory", ...args, ...group])).toMatchObject({
+        exitCode: 0,
+        stderr: expect.stringContaining(withheld),
+      });
+      expect((await memq(["memory", ...args, ...place])).stderr).not.toContain("stay out");
+    }
+  });
+
   test("a file that can never be indexed does not leave the index dirty for ever, and is named", async () => {
     const [mixed, state] = [join(root, "mixed"), join(root, "mixed-state")];
     mkdirSync(join(mixed, "memory"), { recursive: true });
