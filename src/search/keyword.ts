@@ -212,12 +212,16 @@ function scorer(parsed: ParsedQuery, { frequencies, passages, meanBody }: Rarity
     for (const [place, term] of terms.entries()) {
       const frequency = counts[place]!;
       if (frequency === 0) continue;
-      const saturated = (count: number): number => (term.weight * count * (K1 + 1)) / (count + norm);
-      bm25 += saturated(frequency) + TOLD * saturated(told[place]!);
+      bm25 += saturated(term.weight, frequency, norm) + TOLD * saturated(term.weight, told[place]!, norm);
       exact ||= term.exact;
     }
     return { bm25, exact };
   };
+}
+
+/** BM25 of one term: more of it counts ever less. */
+function saturated(weight: number, frequency: number, norm: number): number {
+  return (weight * frequency * (K1 + 1)) / (frequency + norm);
 }
 
 function scoredTerms(parsed: ParsedQuery, frequencies: Map<string, number>, total: number): ScoredTerm[] {

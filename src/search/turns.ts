@@ -46,6 +46,7 @@ let pronouns: { first: ReadonlySet<string>; second: ReadonlySet<string> } | unde
 export function toldCounter(terms: readonly string[]): ToldCounter {
   const places = new Map(terms.map((term, place) => [term, place]));
   return (body, counts) => {
+    if (!body.includes(MARK)) return;
     const text = ` ${body} `;
     const named = new Set(terms.filter((term) => text.includes(` ${term}${MARK} `)));
     if (named.size === 0) return;
