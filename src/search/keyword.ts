@@ -214,7 +214,7 @@ function scorer(parsed: ParsedQuery, rarity: Rarity): Scorer {
     alike.fill(0);
     told.fill(0);
     const window = new Window(terms);
-    const isTold = readTurns(` ${body} `);
+    const isTold = readTurns(body);
     visitTerms(body, (term, place, start) => {
       const synonym = synonyms[term - terms.length];
       if (synonym !== undefined) {
@@ -234,8 +234,7 @@ function scorer(parsed: ParsedQuery, rarity: Rarity): Scorer {
     for (const [place, term] of terms.entries()) {
       const frequency = counts[place]! + alike[place]!;
       if (frequency === 0) continue;
-      const saturated = (count: number): number => (term.weight * count * (K1 + 1)) / (count + norm);
-      bm25 += saturated(frequency) + TOLD * saturated(told[place]!);
+      bm25 += saturated(term.weight, frequency, norm) + TOLD * saturated(term.weight, told[place]!, norm);
       exact ||= term.exact && counts[place]! > 0;
     }
     return { bm25, exact };
@@ -250,6 +249,11 @@ function frequenciesOfMeaning(parsed: ParsedQuery, { frequencies, passages, syno
     all.set(word, Math.min(passages, all.get(word)! + likeness * frequencies.get(term)!));
   }
   return all;
+}
+
+/** BM25 of one term: more of it counts ever less. */
+function saturated(weight: number, frequency: number, norm: number): number {
+  return (weight * frequency * (K1 + 1)) / (frequency + norm);
 }
 
 function scoredTerms(parsed: ParsedQuery, rarity: Rarity): ScoredTerm[] {

@@ -34,18 +34,20 @@ export function passageTokenString(text: string): string {
   return parts.filter((part) => part !== "").join(" ");
 }
 
-/** Whether the token at an offset of a passage's tokens is told of somebody whom the query names. */
+/** Whether the token at an offset of a passage's tokens, behind a first blank, is told of somebody whom the query names. */
 export type Tells = (start: number) => boolean;
 
 let pronouns: { first: ReadonlySet<string>; second: ReadonlySet<string> } | undefined;
 
 /**
- * Makes a function that knows, for the tokens of a passage with a blank at either end, what a conversation in it tells of somebody whom
+ * Makes a function that knows, for the tokens of a passage, what a conversation in it tells of somebody whom
  * the terms of a query name; null where none of them speaks there. `I` in a turn of hers and `you` in another's turn is she, and words
  * close to it are about her. Her name is no help there: it stands before every turn of hers, and in those of others.
  */
-export function turnReader(terms: readonly string[]): (tokens: string) => Tells | null {
-  return (tokens) => {
+export function turnReader(terms: readonly string[]): (body: string) => Tells | null {
+  return (body) => {
+    if (!body.includes(MARK)) return null;
+    const tokens = ` ${body} `;
     const named = new Set(terms.filter((term) => tokens.includes(` ${term}${MARK} `)));
     if (named.size === 0) return null;
     pronouns ??= { first: new Set(indexTokens(FIRST_PERSON)), second: new Set(indexTokens(SECOND_PERSON)) };

@@ -172,6 +172,43 @@ describe("memq memory", () => {
     expect((await memq(["memory", "status", ...place])).stdout).not.toContain("Backend");
   });
 
+  test("long-term memory that is kept from a group is said to be", async () => {
+    const group = ["--session-key", "agent:main:discord:group:1", ...place];
+    const withheld = "MEMORY.md and USER.md stay out: only the agent's main private session reads them.\n";
+    for (const args of [["context"], ["context", "--json"], ["recall", "manager"], ["recall", "manager", "--json"]]) {
+      expect(await memq(["memory", ...args, ...group])).toMatchObject({
+        exitCode: 0,
+        stderr: expect.stringContaining(withheld),
+      });
+      expect((await memq(["memory", ...args, ...place])).stderr).not.toContain("stay out");
+    }
+  });
+
+  test("a file that can never be indexed does not leave the index dirty for ever, and is named", async () => {
+    const [mixed, state] = [join(root, "mixed"), join(root, "mixed-state")];
+    mkdirSync(join(mixed, "memory"), { recursive: true });
+    writeFileSync(join(mixed, "memory/a.md"), "A heron.\n");
+    writeFileSync(join(mixed, "memory/blank.md"), "");
+    writeFileSync(
+      join(mixed, "memory/picture.md"),
+      new Uint8Array(2000).map((_, at) => (at * 7919) % 256),
+    );
+    file("mixed-qmd.json", '{ memory: { backend: "qmd", search: { provider: "none" } } }');
+    for (const config of [[], ["--config", join(root, "mixed-qmd.json")]]) {
+      const at = ["--workspace", mixed, "--state-dir", state, ...config];
+      const status = async () =>
+        JSON.parse((await memq(["memory", "status", "--deep", "--json", ...at])).stdout)[0].status;
+      expect((await status()).dirty).toBe(true);
+      await memq(["memory", "index", ...at]);
+      const { dirty, scan } = await status();
+      expect(dirty).toBe(false);
+      expect(scan.issues).toEqual([`${join(mixed, "memory/picture.md")}: it is not a text file`]);
+    }
+    writeFileSync(join(mixed, "memory/b.md"), "An egret.\n");
+    const { stdout } = await memq(["memory", "status", "--deep", "--workspace", mixed, "--state-dir", state]);
+    expect(stdout).toContain("\nDirty: yes\n");
+  });
+
   test("status says why memory is off", async () => {
     file("off.json", '{ plugins: { slots: { memory: "none" } } }');
     const { stdout } = await memq(["memory", "status", "--config", join(root, "off.json"), ...place]);

@@ -13,7 +13,7 @@ const talk = [
 /** How often each term is told of whom the terms name. */
 function told(text: string, ...terms: string[]): number[] {
   const tokens = ` ${passageTokenString(text)} `;
-  const tells = turnReader(terms)(tokens);
+  const tells = turnReader(terms)(passageTokenString(text));
   return terms.map((term) => {
     const places = Array.from(tokens.matchAll(new RegExp(` ${term}(?= )`, "g")), ({ index }) => index + 1);
     return places.filter((start) => tells?.(start) === true).length;

@@ -7,14 +7,12 @@ import {
   documentsBySuffix,
   documentsOf,
   findDocument,
-  removeDocuments,
-  touchDocument,
-  writeDocuments,
 } from "../../src/store/documents.ts";
 import { corpusStats, documentFrequencies, keywordCandidates, tokensOf } from "../../src/store/keyword.ts";
 import { openIndex } from "../../src/store/open.ts";
 import { passagesOf } from "../../src/store/passages.ts";
 import type { Index } from "../../src/store/types.ts";
+import { removeDocuments, touchDocument, writeDocuments } from "../../src/store/write-documents.ts";
 import { draftOf, sha256, temporaryFolder } from "./helpers.ts";
 
 function freshIndex(): Index {
