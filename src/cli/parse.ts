@@ -214,6 +214,17 @@ export function surplusWords({ command, words }: Invocation): string[] {
   return words.slice(pattern === "" ? 0 : pattern.split(" ").length);
 }
 
+/** Of every command, or what holds in any case, or accepted by qmd and of no use to it. */
+const NEVER_IDLE = ["index", "no-gpu", "skill", "line-numbers", "pull", "context", "progress"];
+
+/** The options that a command has no use for, as they are written: qmd's commands accept those of all others. */
+export function idleOptions({ command, options }: Invocation): string[] {
+  const used = new Set<string>([...command.options, ...NEVER_IDLE]);
+  const known = optionsOf(command.surface);
+  const written = (name: string): string => (known[name]?.short === name || name === "n" ? `-${name}` : `--${name}`);
+  return [...options.keys()].filter((name) => !used.has(name)).map(written);
+}
+
 function checkWords(invocation: Invocation): void {
   const [extra] = surplusWords(invocation);
   if (extra === undefined) return;

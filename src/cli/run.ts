@@ -2,8 +2,8 @@ import { asMemqError } from "../errors.ts";
 import { versionLine } from "../version.ts";
 import { endOnSignals } from "./interrupted.ts";
 import { notice, writeOut } from "./output.ts";
-import type { Program } from "./parse.ts";
-import { flag, readArgv, surplusWords, usageOf } from "./parse.ts";
+import type { Invocation, Program } from "./parse.ts";
+import { commandName, flag, idleOptions, readArgv, surplusWords, usageOf } from "./parse.ts";
 
 /** Parses, runs, and answers with the exit code; every failure becomes one sentence and a hint on stderr. */
 export async function runCommandLine(argv: readonly string[], program: Program): Promise<number> {
@@ -20,10 +20,7 @@ export async function runCommandLine(argv: readonly string[], program: Program):
       return request.asked ? 0 : 1;
     }
     if (flag(request.invocation, "no-gpu")) process.env["QMD_FORCE_CPU"] = "1";
-    // qmd passes over such words without one of its own, and its clients count on exit code 0.
-    const surplus = surplusWords(request.invocation);
-    if (surplus.length > 0)
-      notice(`Left out: ${surplus.join(" ")}. Usage: ${program} ${usageOf(request.invocation.command)}`);
+    noteUnused(request.invocation, program);
     endOnSignals();
     const [{ runCommand }, { cittyCommand }] = await Promise.all([import("citty"), import("./citty.ts")]);
     const { result } = await runCommand(cittyCommand(request.invocation), { rawArgs: [] });
@@ -36,6 +33,14 @@ export async function runCommandLine(argv: readonly string[], program: Program):
     }
     return asMemqError(error).exitCode;
   }
+}
+
+/** What qmd passes over without a word; its clients count on exit code 0. */
+function noteUnused(invocation: Invocation, program: Program): void {
+  const [words, options] = [surplusWords(invocation), idleOptions(invocation)];
+  const usage = `${program} ${usageOf(invocation.command)}`;
+  if (words.length > 0) notice(`Left out: ${words.join(" ")}. Usage: ${usage}`);
+  if (options.length > 0) notice(`Without effect on ${commandName(invocation.command)}: ${options.join(", ")}`);
 }
 
 /** What nobody caught ends the program like any other failure, without a stack. */

@@ -23,7 +23,7 @@ export const ADMIN_COMMANDS: Command[] = [
     surface: "qmd",
     path: ["collection", "list"],
     summary: "List all collections",
-    options: ["json", "index"],
+    options: ["json", "format", "index"],
     load: () => import("./commands/collection-list.ts"),
   },
   {
@@ -175,7 +175,7 @@ export const ADMIN_COMMANDS: Command[] = [
     path: ["bench"],
     summary: "Ask questions whose answers are known, and judge the results",
     arguments: "FIXTURE",
-    options: ["json", "collection", "index"],
+    options: ["json", "format", "collection", "index"],
     load: () => import("./commands/qmd-bench.ts"),
   },
   {
@@ -191,7 +191,7 @@ export const ADMIN_COMMANDS: Command[] = [
     path: ["skills"],
     summary: "List skills, or print one",
     arguments: "[list|get|path] [NAME]",
-    options: ["json", "all"],
+    options: ["json", "all", "full"],
     load: async () => ({ run: (await import("./commands/qmd-skills.ts")).skills }),
   },
 ];

@@ -51,7 +51,8 @@ export function emptyQmdConfig(): QmdConfig {
 /** The text of `index.yml`, or null when there is none. */
 export function indexYmlText(path: string): string | null {
   try {
-    return textOfFile(path).replace(/^\uFEFF/, "");
+    const text = textOfFile(path);
+    return text.startsWith("\uFEFF") ? text.slice(1) : text;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
     throw new MemqError("CONFIG_UNREADABLE", `The configuration file ${path} can't be read: ${messageOf(error)}.`, {

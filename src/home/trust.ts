@@ -1,7 +1,6 @@
 import { mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { basename, dirname, relative, resolve } from "node:path";
 import { printableLine } from "../printable.ts";
-import { withWriterLock } from "../store/lock.ts";
 import type { QmdCollectionConfig, QmdConfig } from "./index-yml.ts";
 import { isObject, textAt, type JsonObject } from "./json.ts";
 import { absolutePath, envText, realPath, type Env } from "./paths.ts";
@@ -98,7 +97,13 @@ function isOptedIn(env: Env): boolean {
 }
 
 /** Records that the gated items of a configuration are approved. */
-export function recordTrust(trustFile: string, configPath: string, digest: string, now = new Date()): Promise<void> {
+export async function recordTrust(
+  trustFile: string,
+  configPath: string,
+  digest: string,
+  now = new Date(),
+): Promise<void> {
+  const { withWriterLock } = await import("../store/lock.ts");
   return withWriterLock(trustFile, async () => {
     const records = readRecords(trustFile);
     const record = { hooks: digest, trustedAt: now.toISOString() };
@@ -107,7 +112,8 @@ export function recordTrust(trustFile: string, configPath: string, digest: strin
 }
 
 /** Takes an approval back; false when there was none. */
-export function revokeTrust(trustFile: string, configPath: string): Promise<boolean> {
+export async function revokeTrust(trustFile: string, configPath: string): Promise<boolean> {
+  const { withWriterLock } = await import("../store/lock.ts");
   return withWriterLock(trustFile, async () => {
     const { [resolve(configPath)]: record, ...others } = readRecords(trustFile);
     if (record !== undefined) writeRecords(trustFile, others);

@@ -45,6 +45,16 @@ export function isMainPrivate(facts: SessionFacts, agentId: string): boolean {
   return facts.main && facts.chatType === "direct" && (facts.agentId === null || facts.agentId === agentId);
 }
 
+/** Why a session gets nothing of `MEMORY.md` and `USER.md`, in words for a person; null for the main private one. */
+export function longTermWithheld(
+  { sessionKey, chatType }: { sessionKey?: string | undefined; chatType?: string | undefined },
+  agentId: string,
+): string | null {
+  return isMainPrivate(sessionFacts(sessionKey, chatType), agentId)
+    ? null
+    : "MEMORY.md and USER.md stay out: only the agent's main private session reads them.";
+}
+
 /** The session that an exported note (base name without `.md`) holds, be it an archive of it. */
 export function exportedSessionId(name: string): string {
   return name.replace(/-(?:reset|deleted)-\d{4}-\d\d-\d\dT[0-9TZ._-]*$/, "");

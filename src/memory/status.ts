@@ -13,7 +13,8 @@ import type { Index } from "../store/types.ts";
 import { loadVec } from "../store/vec-extension.ts";
 import { vectorDimensions } from "../store/vector-table.ts";
 import { missingVectorCounts } from "../store/vectors.ts";
-import { scanCollections } from "../sync/scan.ts";
+import { readDocument } from "../sync/read-document.ts";
+import { scanCollections, type ScannedFile } from "../sync/scan.ts";
 import type { ServedAgent, ServingQmd } from "./backend.ts";
 import type { SyncState } from "./keeper.ts";
 
@@ -85,7 +86,7 @@ export async function memoryStatus(context: StatusContext): Promise<MemoryStatus
   const { provider, reason } = opened;
   const fallback = agent.fallback ?? opened.fallback;
   const counts = sourceCounts(index, home.collections);
-  const scan = context.deep ? scanStatus(index, home) : undefined;
+  const scan = context.deep ? await scanStatus(index, home) : undefined;
   const probe = context.deep && provider !== undefined ? await probedProvider(provider) : undefined;
   const dims = vectorDimensions(index);
   const identity = servingIdentity(index);
@@ -185,28 +186,53 @@ function sourceCounts(index: Index, collections: readonly Collection[]): MemoryS
   return [...bySource.values()];
 }
 
-/** Compares the folders with the index by size and time alone. */
-function scanStatus(index: Index, { collections, kind }: Home): { status: ScanStatus; dirty: boolean } {
+/**
+ * Compares the folders with the index by size and time. Of the files that the index lacks, if they are few, it is told whether a sync
+ * would take them: one that holds no text stays out for ever and leaves nothing to do.
+ */
+async function scanStatus(index: Index, home: Home): Promise<{ status: ScanStatus; dirty: boolean }> {
   let dirty = false;
   const sources = new Map<string, ScanStatus["sources"][number]>();
-  for (const { collection, files, skipped, rootProblem } of scanCollections(collections, {
-    shareFiles: kind === "qmd",
-  })) {
+  const scans = scanCollections(home.collections, { shareFiles: home.kind === "qmd" });
+  for (const { collection, files, skipped, rootProblem } of scans) {
     const known = new Map(documentsOf(index, collection.name).map((document) => [document.path, document]));
-    const isNew = files.some(({ path, size, mtimeMs }) => {
+    const lacking = files.filter(({ path }) => !known.has(path));
+    const leftOut = lacking.length > MOST_READ ? [] : await leftOutOf(lacking, home, collection);
+    const isChanged = files.some(({ path, size, mtimeMs }) => {
       const document = known.get(path);
-      return document === undefined || document.size !== size || document.mtimeMs !== mtimeMs;
+      return document !== undefined && (document.size !== size || document.mtimeMs !== mtimeMs);
     });
-    dirty ||= isNew || files.length !== known.size;
+    const isGone = files.length - lacking.length !== known.size;
+    dirty ||= isChanged || isGone || leftOut.length < lacking.length;
     const row = sources.get(collection.source) ?? { source: collection.source, totalFiles: 0, issues: [] };
     row.totalFiles += files.length;
     if (rootProblem !== undefined) row.issues.push(`${collection.root}: ${rootProblem}`);
-    for (const { path, reason } of skipped) row.issues.push(`${path}: ${reason}`);
+    const problems = leftOut.filter(({ reason }) => reason !== "");
+    for (const { path, reason } of [...skipped, ...problems]) row.issues.push(`${path}: ${reason}`);
     sources.set(collection.source, row);
   }
   const rows = [...sources.values()];
   const issues = rows.flatMap((row) => row.issues);
   return { status: { sources: rows, totalFiles: sum(rows.map(({ totalFiles }) => totalFiles)), issues }, dirty };
+}
+
+/** More files than these are taken for new without a look into them. */
+const MOST_READ = 100;
+
+/** Those of the files that a sync leaves out, with its reason; none for a blank one, which needs no word. */
+async function leftOutOf(
+  files: readonly ScannedFile[],
+  home: Home,
+  collection: Collection,
+): Promise<{ path: string; reason: string }[]> {
+  const found: { path: string; reason: string }[] = [];
+  for (const file of files) {
+    const read = await readDocument(file, { home, collection, knownHash: null });
+    const path = `${collection.root}/${file.path}`;
+    if (read.kind === "blank") found.push({ path, reason: "" });
+    else if (read.kind === "unsuitable" || read.kind === "failed") found.push({ path, reason: read.reason });
+  }
+  return found;
 }
 
 /** Neither the workspace's root files nor its memory folder. */

@@ -1,6 +1,7 @@
-import { commonestTermsFrom, documentFrequencies } from "../store/keyword.ts";
+import { commonestTermsFrom, unknownTerms } from "../store/keyword.ts";
 import type { Index } from "../store/types.ts";
 import type { ParsedQuery, QueryTerm } from "./query.ts";
+import { isAscii } from "./scripts.ts";
 
 /** Fewer letters begin too many words. */
 const FEWEST_LETTERS = 3;
@@ -14,9 +15,7 @@ const MOST_WORDS = 16;
 export function withBegunWords(index: Index, parsed: ParsedQuery): ParsedQuery {
   if (parsed.match === null) return parsed;
   const words = parsed.terms.filter(isWord).map(({ term }) => term);
-  const frequencies = documentFrequencies(index, words);
-  const unknown = words.filter((word) => frequencies.get(word) === 0);
-  const begun = new Map(unknown.map((word) => [word, commonestTermsFrom(index, word, MOST_WORDS)]));
+  const begun = new Map(unknownTerms(index, words).map((word) => [word, commonestTermsFrom(index, word, MOST_WORDS)]));
   if ([...begun.values()].every((found) => found.length === 0)) return parsed;
   const known = new Set(parsed.terms.map(({ term }) => term));
   const terms = parsed.terms.flatMap((term): QueryTerm[] => {
@@ -30,5 +29,10 @@ export function withBegunWords(index: Index, parsed: ParsedQuery): ParsedQuery {
 }
 
 function isWord({ term, kind, finds, identifier }: QueryTerm): boolean {
-  return kind === "word" && finds && !identifier && term.length >= FEWEST_LETTERS && /^[\p{L}\p{M}]+$/u.test(term);
+  return kind === "word" && finds && !identifier && term.length >= FEWEST_LETTERS && isOfLetters(term);
+}
+
+/** An expression over all of Unicode takes long to make, and most words are ASCII. */
+function isOfLetters(term: string): boolean {
+  return isAscii(term) ? /^[a-z]+$/i.test(term) : /^[\p{L}\p{M}]+$/u.test(term);
 }

@@ -37,14 +37,17 @@ export function hunkOf(
   const total = lines.length;
   const first = Math.min(Math.max(1, hit.startLine), total);
   const last = Math.min(Math.max(first, hit.endLine), total);
-  const best = bestLine(lines.slice(first - 1, last), first, terms);
+  // What may be shown reaches a little beyond the passage.
+  const shownFrom = Math.max(1, first - 1);
+  const places = placedLines(lines.slice(shownFrom - 1, Math.min(total, last + 2)), shownFrom, terms);
+  const best = bestLine(lines, first, last, places, terms);
   const from = Math.max(1, best - 1);
   const to = Math.min(total, best + 2);
   const { text, startLine, endLine } = cut(
     lines.slice(from - 1, to),
     { startLine: from, endLine: to },
     maxChars,
-    terms,
+    places,
   );
   return {
     header: `@@ -${startLine},${endLine - startLine + 1} @@ (${startLine - 1} before, ${total - endLine} after)`,
@@ -56,34 +59,45 @@ export function hunkOf(
   };
 }
 
-/** The line that answers best; `lines` are those of the passage, the first of which is number `first` of the document. */
-function bestLine(lines: readonly string[], first: number, { termsIn, intentIn, placed }: LineTerms): number {
-  const text = lines.join("\n");
-  const between = placed(text);
-  const scored = scoredBest(lines, (line, at) => between(at, at + line.length), intentIn);
+/** The terms in `length` characters that begin `at` characters behind the start of a line. */
+type PlacedLines = (line: number, at: number, length: number) => string[];
+
+function placedLines(lines: readonly string[], first: number, { placed }: LineTerms): PlacedLines {
+  const between = placed(lines.join("\n"));
+  let end = 0;
+  const starts = lines.map((line) => (end += line.length + 1) - line.length - 1);
+  return (line, at, length) => {
+    const from = (starts[line - first] ?? end) + at;
+    return between(from, from + length);
+  };
+}
+
+/** The line of the passage that answers best. */
+function bestLine(
+  lines: readonly string[],
+  first: number,
+  last: number,
+  places: PlacedLines,
+  { termsIn, intentIn }: LineTerms,
+): number {
+  const passage = lines.slice(first - 1, last);
+  const scored = scoredBest(passage, (line, at) => places(first + at, 0, line.length), intentIn);
   if (scored >= 0) return first + scored;
-  if (termsIn(text).length > 0) return first + Math.max(0, scoredBest(lines, termsIn, intentIn));
-  return (
-    first +
-    Math.max(
-      0,
-      lines.findIndex((line) => line.trim() !== ""),
-    )
-  );
+  if (termsIn(passage.join("\n")).length > 0) return first + Math.max(0, scoredBest(passage, termsIn, intentIn));
+  const filled = passage.findIndex((line) => line.trim() !== "");
+  return first + Math.max(0, filled);
 }
 
 /** The place of the first line of those that hold most terms, −1 when none holds any. */
 function scoredBest(
   lines: readonly string[],
-  termsIn: (line: string, at: number) => string[],
+  termsIn: (line: string, place: number) => string[],
   intentIn: LineTerms["intentIn"],
 ): number {
   let best = -1;
   let most = 0;
-  let at = 0;
   for (const [place, line] of lines.entries()) {
-    const score = termsIn(line, at).length + INTENT_WEIGHT * (intentIn?.(line).length ?? 0);
-    at += line.length + 1;
+    const score = termsIn(line, place).length + INTENT_WEIGHT * (intentIn?.(line).length ?? 0);
     if (score > most) {
       most = score;
       best = place;
@@ -96,12 +110,11 @@ function cut(
   lines: readonly string[],
   place: { startLine: number; endLine: number },
   maxChars: number,
-  { placed }: LineTerms,
+  places: PlacedLines,
 ): { text: string; startLine: number; endLine: number } {
   const text = lines.join("\n");
   if (text.length <= maxChars) return { text, ...place };
-  const between = placed(text);
-  const part = snippetOf({ text, ...place }, maxChars - 3, (piece, at) => between(at, at + piece.length));
+  const part = snippetOf({ text, ...place }, maxChars - 3, (piece, at) => places(place.startLine, at, piece.length));
   const lastLine = lines[part.endLine - place.startLine] ?? "";
   return lastLine !== "" && part.text.endsWith(lastLine) ? part : { ...part, text: `${part.text.trimEnd()}...` };
 }

@@ -1,8 +1,9 @@
-import { bodyLengths, corpusStats, documentFrequencies, keywordCandidates, tokensOf } from "../store/keyword.ts";
+import { corpusStats, documentFrequencies, keywordCandidates, tokensOf } from "../store/keyword.ts";
 import type { Index, KeywordCandidate, KeywordMatch, KeywordPhrase, Scope } from "../store/types.ts";
 import { enough, type LegScope } from "./leg.ts";
 import type { ParsedQuery, QueryTerm } from "./query.ts";
 import { knownRunScorer, runScorer } from "./runs.ts";
+import { toldCounter } from "./turns.ts";
 
 /** A passage with its BM25 score, positive and unbounded. */
 export type KeywordHit = {
@@ -21,6 +22,8 @@ const NAME_WEIGHT = 1;
 /** Words of the query that stand within this many tokens belong together, and what that adds to the score. */
 const WINDOW_TOKENS = 16;
 const CLOSENESS = 0.3;
+/** What a word that a conversation tells of a person the query names counts more. */
+const TOLD = 0.5;
 /** What every word counts in closeness besides its rarity: in a small home a person's name stands in each passage. */
 const PRESENCE = 1;
 /** A term is rare in at most this share of the passages (and one more). */
@@ -51,14 +54,13 @@ export function keywordLeg(index: Index, query: ParsedQuery, scope: LegScope): K
   const score = scorer(parsed, rarity);
   const ids = [...new Set(closely.map((candidate) => candidate.passageId))];
   const tokens = tokensOf(index, ids);
-  const lengths = bodyLengths(index, ids);
   const hits = new Map<number, KeywordHit>();
   const runs = runScorer(query, bodiesOf(tokens));
   let least = Infinity;
   for (const { passageId, documentId } of closely) {
     const found = tokens.get(passageId);
     if (found === undefined || hits.has(passageId)) continue;
-    const { bm25, exact } = score(found.body, found.name, lengths.get(passageId) ?? 0);
+    const { bm25, exact } = score(found.body, found.name, found.length);
     const hit = { passageId, documentId, bm25: bm25 + runs(found.body), exact };
     hits.set(passageId, hit);
     least = Math.min(least, hit.bm25);
@@ -125,11 +127,10 @@ export function scoreByKeyword(index: Index, query: ParsedQuery, passageIds: rea
   const scores = new Map<number, number>();
   if (parsed.match === null || passageIds.length === 0) return scores;
   const score = scorer(parsed, rarityOf(index, parsed));
-  const lengths = bodyLengths(index, passageIds);
   const tokens = tokensOf(index, passageIds);
   const runs = knownRunScorer(query) ?? runScorer(query, bodiesOf(tokens));
-  for (const [passageId, { body, name }] of tokens) {
-    const { bm25 } = score(body, name, lengths.get(passageId) ?? 0);
+  for (const [passageId, { body, name, length }] of tokens) {
+    const { bm25 } = score(body, name, length);
     if (bm25 > 0) scores.set(passageId, bm25 + runs(body));
   }
   return scores;
@@ -193,8 +194,12 @@ function scorer(parsed: ParsedQuery, { frequencies, passages, meanBody }: Rarity
   const visitTerms = termVisitor(terms);
   const phrases = parsed.phrases.map((phrase) => phrase.join(" "));
   const counts = new Float64Array(terms.length);
+  const told = new Float64Array(terms.length);
+  const countTold = toldCounter(terms.map(({ term }) => term));
   return (body, name, length) => {
     counts.fill(0);
+    told.fill(0);
+    countTold(body, told);
     const window = new Window(terms);
     visitTerms(body, (term, place) => {
       counts[term]!++;
@@ -207,11 +212,16 @@ function scorer(parsed: ParsedQuery, { frequencies, passages, meanBody }: Rarity
     for (const [place, term] of terms.entries()) {
       const frequency = counts[place]!;
       if (frequency === 0) continue;
-      bm25 += (term.weight * frequency * (K1 + 1)) / (frequency + norm);
+      bm25 += saturated(term.weight, frequency, norm) + TOLD * saturated(term.weight, told[place]!, norm);
       exact ||= term.exact;
     }
     return { bm25, exact };
   };
+}
+
+/** BM25 of one term: more of it counts ever less. */
+function saturated(weight: number, frequency: number, norm: number): number {
+  return (weight * frequency * (K1 + 1)) / (frequency + norm);
 }
 
 function scoredTerms(parsed: ParsedQuery, frequencies: Map<string, number>, total: number): ScoredTerm[] {

@@ -23,8 +23,13 @@ const OF = String.raw`\s*(?:,|de[lr]?\b|of\b)?\s*`;
 const DAY = String.raw`\b(\d{1,2})(?:st|nd|rd|th|\.|er|º|ª)?`;
 const YEAR = String.raw`((?:1[5-9]|20)\d\d)\b`;
 
+/** Every shape of a date holds one of these. Most queries hold none, and making the shapes takes longer than all else about a query. */
+const HINT = /(?:1[5-9]|20)\d\d|\d{4}\s*年|\.\s?\d{4}/;
+
+type Shape = [pattern: RegExp, day: number, month: number, year: number];
+
 /** Each with the groups day, month, year; a shape that holds another comes first. */
-const SHAPES: [pattern: RegExp, day: number, month: number, year: number][] = [
+const makeShapes = (): Shape[] => [
   [new RegExp(`${DAY}${OF}${MONTH}${OF}${YEAR}`, "giu"), 1, 2, 3],
   [new RegExp(`${MONTH}${OF}${DAY}${OF}${YEAR}`, "giu"), 2, 1, 3],
   [new RegExp(`${MONTH}${OF}${YEAR}`, "giu"), 0, 1, 2],
@@ -32,6 +37,8 @@ const SHAPES: [pattern: RegExp, day: number, month: number, year: number][] = [
   [/(\d{4})\s*年\s*(\d{1,2})\s*月/gu, 0, 2, 1],
   [/\b(\d{1,2})\.\s?(\d{1,2})\.\s?(\d{4})\b/gu, 1, 2, 3],
 ];
+
+let shapes: Shape[] | undefined;
 
 /** What a day counts, and the share of it that the note of the last day counts on which one still tells of it. */
 const DAY_WEIGHT = 0.7;
@@ -45,14 +52,14 @@ const TOLD_LATE = 0.5;
  */
 export function datesOf(text: string): { terms: DateTerm[]; numbers: ReadonlySet<string> } {
   const numbers = new Set<string>();
-  if (!/\d{4}/.test(text)) return { terms: [], numbers };
+  if (!HINT.test(text)) return { terms: [], numbers };
   const terms = new Map<string, DateTerm>();
   const add = (term: string, weight: number, finds: boolean): void => {
     const known = terms.get(term);
     if (known === undefined || known.weight < weight) terms.set(term, { term, weight, finds });
   };
   let rest = text.normalize("NFKD").replace(/\p{M}/gu, "");
-  for (const [pattern, day, month, year] of SHAPES) {
+  for (const [pattern, day, month, year] of (shapes ??= makeShapes())) {
     rest = rest.replace(pattern, (...groups: string[]) => {
       const first = `${groups[year]}-${monthOf(groups[month]!)}-${day === 0 ? "01" : groups[day]!.padStart(2, "0")}`;
       const from = utcMidnight(first);

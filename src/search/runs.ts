@@ -1,5 +1,4 @@
 import type { ParsedQuery } from "./query.ts";
-import { isAscii } from "./scripts.ts";
 
 /** What a passage's runs of characters add to its score; `body` is its tokens joined by blanks. */
 export type RunScorer = (body: string) => number;
@@ -66,7 +65,8 @@ function runsOf(words: string): string[] {
 /** How often each body holds each run: bytes are searched for one run after the other, in native code. */
 export function runsSearchedIn(bodies: readonly string[], runs: readonly string[]): Uint16Array[] {
   const text = ` ${bodies.join(" \n ")} `;
-  const [encoding, width] = isAscii(text) ? (["latin1", 1] as const) : (["utf16le", 2] as const);
+  const isBytes = Buffer.byteLength(text) === text.length;
+  const [encoding, width] = isBytes ? (["latin1", 1] as const) : (["utf16le", 2] as const);
   const bytes = Buffer.from(text, encoding);
   let end = 0;
   const ends = bodies.map((body) => (end += width * (body.length + " \n ".length)));

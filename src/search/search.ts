@@ -17,7 +17,7 @@ import { type Candidate, type Ranked, answered, bestPerDocument, weighed } from 
 import { reranked } from "./rerank.ts";
 import { termFinder } from "./terms.ts";
 import type { SearchAnswer, SearchRequest } from "./types.ts";
-import { type StartVectorLeg, type VectorLeg, startVectorLeg } from "./vector.ts";
+import type { StartVectorLeg, VectorLeg } from "./vector.ts";
 
 /** What a search works with: a home, its index, and a provider where there is one. */
 export type SearchEngine = { home: Home; index: Index; provider?: EmbeddingProvider | null };
@@ -30,7 +30,7 @@ export type SearchEngine = { home: Home; index: Index; provider?: EmbeddingProvi
 export async function search(
   engine: SearchEngine,
   request: SearchRequest,
-  startLeg: StartVectorLeg = startVectorLeg,
+  startLeg?: StartVectorLeg,
 ): Promise<SearchAnswer> {
   const { profile } = request;
   const query = request.query.trim();
@@ -43,7 +43,10 @@ export async function search(
     limit: Math.max(poolOf(request, isAlone), profile.unit === "documents" ? request.limit * 4 : request.limit),
     ...(profile.unit === "documents" ? { documents: request.limit } : {}),
   };
-  const byVector = startLeg(engine, parsed.text, request.deadline, legScope);
+  // Loaded only where there is a provider: a search by words alone needs nothing of vectors.
+  const byVector = engine.provider
+    ? (startLeg ?? (await import("./vector.ts")).startVectorLeg)(engine, parsed.text, request.deadline, legScope)
+    : null;
   const byKeyword = (): KeywordHit[] => inSnapshot(engine.index, () => keywordLeg(engine.index, parsed, legScope));
   // The keyword leg works while the provider does; without `hybrid` it only stands in for a vector leg that can't answer.
   const early = profile.hybrid || !byVector ? byKeyword() : null;

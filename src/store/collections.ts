@@ -1,8 +1,9 @@
-import { documentsOf, removeDocuments } from "./documents.ts";
+import { documentsOf } from "./documents.ts";
 import { removeOrphanedContents } from "./maintenance.ts";
 import { writeMeta } from "./meta.ts";
 import { inTransaction } from "./open.ts";
 import type { Index } from "./types.ts";
+import { removeDocuments } from "./write-documents.ts";
 
 /** A row of qmd's `store_collections`; contexts are texts by path prefix. */
 export type StoredCollection = {

@@ -76,6 +76,12 @@ export function documentFrequencies(index: Index, tokens: readonly string[]): Ma
   return new Map(tokens.map((token) => [token, query.get(token)?.doc ?? 0]));
 }
 
+/** Those of the tokens that no passage holds. Cheaper than to count: the first passage settles it. */
+export function unknownTerms(index: Index, tokens: readonly string[]): string[] {
+  const query = index.db.query("SELECT 1 FROM memq_fts WHERE memq_fts MATCH ? LIMIT 1");
+  return tokens.filter((token) => query.get(ftsPhrase({ tokens: [token] })) === null);
+}
+
 /** The terms of letters alone that begin with `start`, those that most passages hold first, at most `limit`. */
 export function commonestTermsFrom(index: Index, start: string, limit: number): string[] {
   const query = index.db.query<{ term: string; doc: number }, [string, string]>(
@@ -113,23 +119,21 @@ function varints(bytes: Uint8Array): number[] {
   return numbers;
 }
 
-/** Index tokens of a passage, each kind joined by blanks. */
-export type PassageTokens = { body: string; name: string };
+/** Index tokens of a passage, each kind joined by blanks, and how many tokens the body has. */
+export type PassageTokens = { body: string; name: string; length: number };
 
-/** Index tokens of passages, as they were indexed. From FTS5's own table: one query of few columns, nothing asked of its tokenizer. */
+/**
+ * Index tokens of passages, as they were indexed. From FTS5's own tables (its "docsize" records hold the lengths): one query of few
+ * columns, nothing asked of its tokenizer.
+ */
 export function tokensOf(index: Index, passageIds: readonly number[]): Map<number, PassageTokens> {
-  const query = index.db.query<PassageTokens & { id: number }, [string]>(
-    "SELECT c.id, c.c0 AS body, c.c1 AS name FROM json_each(?) asked CROSS JOIN memq_fts_content c ON c.id = asked.value",
-  );
-  const rows = query.all(JSON.stringify(passageIds));
-  return new Map(rows.map(({ id, body, name }) => [id, { body, name }]));
-}
-
-/** How many tokens the bodies of passages have, as FTS5 counted them (its "docsize" records): nothing is read again to know it. */
-export function bodyLengths(index: Index, passageIds: readonly number[]): Map<number, number> {
-  const query = index.db.query<{ id: number; size: Uint8Array }, [string]>(
-    "SELECT id, sz AS size FROM memq_fts_docsize WHERE id IN (SELECT value FROM json_each(?))",
-  );
-  const rows = query.all(JSON.stringify(passageIds));
-  return new Map(rows.map(({ id, size }) => [id, varints(size)[0] ?? 0]));
+  const rows = index.db
+    .query<[], [string]>(
+      `SELECT c.id, c.c0, c.c1, s.sz FROM json_each(?) asked CROSS JOIN memq_fts_content c ON c.id = asked.value
+       CROSS JOIN memq_fts_docsize s ON s.id = c.id`,
+    )
+    .values(JSON.stringify(passageIds)) as [number, string, string, Uint8Array][];
+  const tokens = new Map<number, PassageTokens>();
+  for (const [id, body, name, size] of rows) tokens.set(id, { body, name, length: varints(size)[0] ?? 0 });
+  return tokens;
 }

@@ -4,6 +4,7 @@ import { dirname } from "node:path";
 import { MemqError } from "../errors.ts";
 import { damageOf, isDamage, rememberOpened, setAside } from "./damage.ts";
 import { isForeign } from "./foreign.ts";
+import { expectsMuchWork } from "../long-running.ts";
 import { patienceMs } from "./patience.ts";
 import { memqTables, migrate, qmdWasHere, SCHEMA_VERSION, schemaVersion, tableNames } from "./schema.ts";
 import type { Index } from "./types.ts";
@@ -11,6 +12,10 @@ import type { Index } from "./types.ts";
 /** How long a reader waits for the short moments in which even WAL makes readers wait. */
 const READER_BUSY_MS = 5000;
 const WRITER_BUSY_MS = 120_000;
+
+/** Pages that a reader keeps. One search reads most of its pages once: giving them new memory costs more than reading some again. */
+const READER_CACHE_KB = 16_000;
+const ONE_SEARCH_CACHE_KB = 500;
 
 /**
  * Opens an index; the only place in the program that opens an SQLite file of ours.
@@ -44,7 +49,7 @@ function openForReading(path: string): Index {
       if (!tables.has("documents")) db.run(emptyQmdTables());
     }
     db.run("PRAGMA query_only = 1");
-    db.run("PRAGMA cache_size = -16000");
+    db.run(`PRAGMA cache_size = -${expectsMuchWork() ? READER_CACHE_KB : ONE_SEARCH_CACHE_KB}`);
     return indexOf(db, path, "read", ready ? "ready" : "unprepared", []);
   } catch (error) {
     db?.close();

@@ -7,6 +7,7 @@ import { noteFacts } from "../notes/front-matter.ts";
 import { mediaLabel, mediaType } from "../notes/media.ts";
 import type { NoteFacts, PassageDraft } from "../notes/types.ts";
 import { indexTokenString } from "../search/tokens.ts";
+import { passageTokenString } from "../search/turns.ts";
 import type { DocumentDraft, PassageToStore } from "../store/types.ts";
 import { errorCode, reasonOf, type ScannedFile } from "./scan.ts";
 
@@ -97,7 +98,7 @@ function toStore(passage: PassageDraft, { nameTokens, lineOf, keyOf }: PassageFa
     ...passage,
     startLine: lineOf(passage.startLine),
     endLine: lineOf(passage.endLine),
-    tokens: indexTokenString(passage.text),
+    tokens: passageTokenString(passage.text),
     nameTokens,
     textHash,
     vectorKey: keyOf(textHash, passage.seq),

@@ -1,10 +1,11 @@
 import { cuttingName } from "../embed/identity.ts";
 import type { Home } from "../home/types.ts";
 import { expectMuchWork } from "../long-running.ts";
-import { knownDocuments, removeDocuments, touchDocument, writeDocuments } from "../store/documents.ts";
+import { knownDocuments } from "../store/documents.ts";
 import { inTransaction } from "../store/open.ts";
 import { readMeta, writeMeta } from "../store/meta.ts";
 import type { DocumentDraft, KnownDocument, Index } from "../store/types.ts";
+import { removeDocuments, touchDocument, writeDocuments } from "../store/write-documents.ts";
 import type { ReadDocument } from "./read-document.ts";
 import { type FileToRead, readFiles } from "./read-files.ts";
 import { type CollectionReport, syncCancelled, type SyncProgress } from "./report.ts";

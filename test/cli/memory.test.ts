@@ -58,6 +58,23 @@ describe("memq memory", () => {
     rmSync(join(root, "ws/memory/undated.md"));
   });
 
+  test("pain 46: a long note answers with several of its passages", async () => {
+    const [long, state] = [join(root, "long"), join(root, "long-state")];
+    mkdirSync(join(long, "memory"), { recursive: true });
+    const topics = ["harvest", "pruning", "irrigation", "grafting"];
+    const sections = Array.from({ length: 200 }, (_, at) =>
+      at % 50 === 7
+        ? `## Orchard ${topics[(at - 7) / 50]}\n\nIn the orchard the ${topics[(at - 7) / 50]} was done in week ${at}.\n`
+        : `## Section ${at}\n\n${`Filler ${at} of something else. `.repeat(12)}\n`,
+    );
+    writeFileSync(join(long, "memory/long.md"), sections.join("\n"));
+    const { stdout } = await memq(["memory", "search", "orchard", "--json", "--workspace", long, "--state-dir", state]);
+    const { results } = JSON.parse(stdout);
+    // One may stand in two passages, which overlap.
+    for (const topic of topics) expect(JSON.stringify(results)).toContain(`the ${topic} was done`);
+    expect(new Set(results.map(({ path }: { path: string }) => path))).toEqual(new Set(["memory/long.md"]));
+  });
+
   test("nothing found is said, with exit code 0", async () => {
     expect(await memq(["memory", "search", "hedgehog", ...place])).toEqual({
       stdout: "No matches.\n",
@@ -153,6 +170,43 @@ describe("memq memory", () => {
     const { stdout } = await memq(["memory", "status", "--config", join(root, "qmd.json"), ...place]);
     expect(stdout).toStartWith("Memory Search (main)\nBackend: the agent's qmd home\n");
     expect((await memq(["memory", "status", ...place])).stdout).not.toContain("Backend");
+  });
+
+  test("long-term memory that is kept from a group is said to be", async () => {
+    const group = ["--session-key", "agent:main:discord:group:1", ...place];
+    const withheld = "MEMORY.md and USER.md stay out: only the agent's main private session reads them.\n";
+    for (const args of [["context"], ["context", "--json"], ["recall", "manager"], ["recall", "manager", "--json"]]) {
+      expect(await memq(["memory", ...args, ...group])).toMatchObject({
+        exitCode: 0,
+        stderr: expect.stringContaining(withheld),
+      });
+      expect((await memq(["memory", ...args, ...place])).stderr).not.toContain("stay out");
+    }
+  });
+
+  test("a file that can never be indexed does not leave the index dirty for ever, and is named", async () => {
+    const [mixed, state] = [join(root, "mixed"), join(root, "mixed-state")];
+    mkdirSync(join(mixed, "memory"), { recursive: true });
+    writeFileSync(join(mixed, "memory/a.md"), "A heron.\n");
+    writeFileSync(join(mixed, "memory/blank.md"), "");
+    writeFileSync(
+      join(mixed, "memory/picture.md"),
+      new Uint8Array(2000).map((_, at) => (at * 7919) % 256),
+    );
+    file("mixed-qmd.json", '{ memory: { backend: "qmd", search: { provider: "none" } } }');
+    for (const config of [[], ["--config", join(root, "mixed-qmd.json")]]) {
+      const at = ["--workspace", mixed, "--state-dir", state, ...config];
+      const status = async () =>
+        JSON.parse((await memq(["memory", "status", "--deep", "--json", ...at])).stdout)[0].status;
+      expect((await status()).dirty).toBe(true);
+      await memq(["memory", "index", ...at]);
+      const { dirty, scan } = await status();
+      expect(dirty).toBe(false);
+      expect(scan.issues).toEqual([`${join(mixed, "memory/picture.md")}: it is not a text file`]);
+    }
+    writeFileSync(join(mixed, "memory/b.md"), "An egret.\n");
+    const { stdout } = await memq(["memory", "status", "--deep", "--workspace", mixed, "--state-dir", state]);
+    expect(stdout).toContain("\nDirty: yes\n");
   });
 
   test("status says why memory is off", async () => {

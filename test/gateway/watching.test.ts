@@ -26,7 +26,7 @@ async function open(config: object = {}, params: object = {}) {
 }
 
 describe("a living process", () => {
-  test("finds a note that somebody else wrote, and tells of it", async () => {
+  test("pain 42: finds a note that somebody else wrote, and tells of it", async () => {
     const { client, home, hello, changed } = await open();
     expect(hello.capabilities.watch).toBe(true);
     expect(await changed()).toMatchObject({ added: 2 });

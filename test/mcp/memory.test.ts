@@ -82,8 +82,9 @@ describe.each(GENERATIONS)("the memory of an agent, asked by the official client
   });
 
   test("tells how far the first sync is to whoever wants to hear it", async () => {
+    // So many that they are not all indexed before the question comes.
     const notes = Object.fromEntries(
-      Array.from({ length: 400 }, (_, at) => [`memory/n${at}.md`, `Note ${at} about topic ${at % 7}.\n`]),
+      Array.from({ length: 3_000 }, (_, at) => [`memory/n${at}.md`, `Note ${at} about topic ${at % 7}.\n`]),
     );
     const { client } = await session(generation, [], notes);
     const heard: { progress: number; message?: string }[] = [];

@@ -355,7 +355,7 @@ test("a misspelt key of index.yml is said on stderr, and found by doctor", async
   home.remove();
 });
 
-test("words that a command has no use for are said to be left out", async () => {
+test("words and options that a command has no use for are said", async () => {
   const home = await homeOf({ "n/a.md": "# A\n", "n/b.md": "# B\n" });
   const told = async (...args: string[]): Promise<[number, string]> => {
     const { exitCode, stderr } = await home.run(...args);
@@ -368,8 +368,14 @@ test("words that a command has no use for are said to be left out", async () => 
   ]);
   // As a shell hands on a pattern without quotes.
   expect(await told("multi-get", "a.md", "b.md")).toEqual([0, "Left out: b.md. Usage: memq multi-get PATTERN\n"]);
+  expect(await told("update", "-c", "n", "--pull")).toEqual([0, "Without effect on update: --collection\n"]);
+  expect(await told("status", "--json", "-n", "3")).toEqual([0, "Without effect on status: --json, -n\n"]);
   for (const args of [
     ["search", "a", "b"],
+    ["search", "a", "--no-gpu", "--index", "", "--format", "json"],
+    ["get", "a.md", "--line-numbers"],
+    ["collection", "list", "--format", "json"],
+    ["skills", "get", "qmd", "--full"],
     ["context", "add", "n", "two", "words"],
     ["collection", "update-cmd", "n", "echo", "x"],
     ["collection", "rename", "n", "m"],

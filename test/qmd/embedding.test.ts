@@ -172,7 +172,7 @@ describe("embed", () => {
     await server.stop();
   });
 
-  test("one collection alone", async () => {
+  test("one collection alone, or several: none of those named is passed over", async () => {
     const server = embeddingServer();
     const home = await homeOf(
       { "a/1.md": "one\n", "b/2.md": "two\n", "b/3.md": "three\n" },
@@ -183,6 +183,10 @@ describe("embed", () => {
     expect((await home.run("embed", "-c", "zz")).stderr).toStartWith("Collection not found: zz\n");
     expect((await home.run("status")).stdout).toContain("  Pending:  1 need embedding (run 'memq embed')\n");
     expect((await home.run("embed", "--force", "-c", "b")).stdout).toContain("Embedded 2 chunks");
+    expect((await home.run("embed", "--force", "-c", "b", "-c", "zz")).stderr).toStartWith(
+      "Collection not found: zz\n",
+    );
+    expect((await home.run("embed", "--force", "-c", "b", "-c", "a")).stdout).toContain("Embedded 3 chunks");
     await server.stop();
   });
 

@@ -1,9 +1,9 @@
 // What tests run in processes of their own: to be killed, or to compete.
 import { appendFileSync } from "node:fs";
-import { writeDocuments } from "../../src/store/documents.ts";
 import { withWriterLock } from "../../src/store/lock.ts";
 import { openIndex } from "../../src/store/open.ts";
 import { missingVectors, putVectors, swapVectors } from "../../src/store/vectors.ts";
+import { writeDocuments } from "../../src/store/write-documents.ts";
 import { draftOf, identityOf, randomNumbers, randomVector } from "./helpers.ts";
 
 const [task, path = "", argument = ""] = process.argv.slice(2);

@@ -1,12 +1,12 @@
 import { expect, test } from "bun:test";
 import { join } from "node:path";
 import { renameDocumentsCollection } from "../../src/store/collections.ts";
-import { removeDocuments, writeDocuments } from "../../src/store/documents.ts";
 import { nearestPassages } from "../../src/store/nearest.ts";
 import { openIndex } from "../../src/store/open.ts";
 import type { Index, VectorIdentity } from "../../src/store/types.ts";
 import { keepVectorCodes } from "../../src/store/vector-codes.ts";
 import { clearVectors, missingVectors, putVectors, swapVectors } from "../../src/store/vectors.ts";
+import { removeDocuments, writeDocuments } from "../../src/store/write-documents.ts";
 import { draftOf, identityOf, randomNumbers, randomVector, temporaryFolder } from "./helpers.ts";
 
 const DIMENSIONS = 200;

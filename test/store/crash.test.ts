@@ -1,12 +1,13 @@
 import { expect, test } from "bun:test";
 import { join } from "node:path";
 import { checkpoint, cleanup, cleanupCounts, indexSizes, mergeTokens } from "../../src/store/maintenance.ts";
-import { contentText, documentsOf, writeDocuments } from "../../src/store/documents.ts";
+import { contentText, documentsOf } from "../../src/store/documents.ts";
 import { keywordCandidates } from "../../src/store/keyword.ts";
 import { openIndex } from "../../src/store/open.ts";
 import { passagesOf } from "../../src/store/passages.ts";
 import { loadVec } from "../../src/store/vec-extension.ts";
 import { vectorDimensions } from "../../src/store/vector-table.ts";
+import { writeDocuments } from "../../src/store/write-documents.ts";
 import { draftOf, temporaryFolder } from "./helpers.ts";
 
 const CHILD = join(import.meta.dir, "child.ts");

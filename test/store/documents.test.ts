@@ -7,14 +7,12 @@ import {
   documentsBySuffix,
   documentsOf,
   findDocument,
-  removeDocuments,
-  touchDocument,
-  writeDocuments,
 } from "../../src/store/documents.ts";
 import { corpusStats, documentFrequencies, keywordCandidates, tokensOf } from "../../src/store/keyword.ts";
 import { openIndex } from "../../src/store/open.ts";
 import { passagesOf } from "../../src/store/passages.ts";
 import type { Index } from "../../src/store/types.ts";
+import { removeDocuments, touchDocument, writeDocuments } from "../../src/store/write-documents.ts";
 import { draftOf, sha256, temporaryFolder } from "./helpers.ts";
 
 function freshIndex(): Index {
@@ -95,7 +93,7 @@ describe("keyword candidates", () => {
     writeDocuments(index, [draftOf("memory", "a.md", "one two three\n\ntwo"), draftOf("memory", "b.md", "two four")]);
     expect(corpusStats(index)).toEqual({ passages: 3, meanBody: 2 });
     expect([...documentFrequencies(index, ["two", "one", "absent"]).values()]).toEqual([3, 1, 0]);
-    expect(tokensOf(index, [2]).get(2)).toEqual({ body: "two", name: "a md" });
+    expect(tokensOf(index, [2]).get(2)).toEqual({ body: "two", name: "a md", length: 1 });
     index.close();
     const missing = openIndex(`${index.path}.none`, { mode: "read" });
     expect(corpusStats(missing)).toEqual({ passages: 0, meanBody: 0 });

@@ -1,10 +1,10 @@
 import { expect, test } from "bun:test";
 import * as fc from "fast-check";
 import { join } from "node:path";
-import { writeDocuments } from "../../src/store/documents.ts";
 import { keywordCandidates, tokensOf } from "../../src/store/keyword.ts";
 import { openIndex } from "../../src/store/open.ts";
 import type { Index, KeywordMatch } from "../../src/store/types.ts";
+import { writeDocuments } from "../../src/store/write-documents.ts";
 import { draftOf, temporaryFolder } from "./helpers.ts";
 
 function indexOf(...texts: string[]): Index {

@@ -12,7 +12,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
-import { contentText, documentsOf, documentsWithoutPassages, writeDocuments } from "../../src/store/documents.ts";
+import { contentText, documentsOf, documentsWithoutPassages } from "../../src/store/documents.ts";
 import { foreignCachedVectors, isForeignIndex } from "../../src/store/foreign.ts";
 import { servingIdentity } from "../../src/store/identity.ts";
 import { keywordCandidates } from "../../src/store/keyword.ts";
@@ -20,6 +20,7 @@ import { nearestPassages } from "../../src/store/nearest.ts";
 import { openIndex } from "../../src/store/open.ts";
 import { compactVectors } from "../../src/store/vector-table.ts";
 import { missingVectors } from "../../src/store/vectors.ts";
+import { writeDocuments } from "../../src/store/write-documents.ts";
 import { draftOf, identityOf, randomNumbers, randomVector, sha256, temporaryFolder } from "./helpers.ts";
 import { makeQmdIndex } from "./qmd-index.ts";
 

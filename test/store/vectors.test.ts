@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { readCachedVectors } from "../../src/store/cache.ts";
-import { documentsIn, removeDocuments, writeDocuments } from "../../src/store/documents.ts";
+import { documentsIn } from "../../src/store/documents.ts";
 import { cacheSpace, servingIdentity } from "../../src/store/identity.ts";
 import { cosinesOf, nearestPassages } from "../../src/store/nearest.ts";
 import { cosine } from "../../src/store/ranking.ts";
@@ -10,6 +10,7 @@ import type { Index, VectorIdentity } from "../../src/store/types.ts";
 import { loadVec } from "../../src/store/vec-extension.ts";
 import { getVectors } from "../../src/store/vector-table.ts";
 import { missingVectors, putVectors, swapVectors } from "../../src/store/vectors.ts";
+import { removeDocuments, writeDocuments } from "../../src/store/write-documents.ts";
 import { draftOf, identityOf, randomNumbers, randomVector, sha256, temporaryFolder } from "./helpers.ts";
 
 const DIMENSIONS = 32;

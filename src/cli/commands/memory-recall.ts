@@ -1,5 +1,6 @@
 import { usageError } from "../../errors.ts";
 import { recallForMessage } from "../../memory/recall-message.ts";
+import { longTermWithheld } from "../../memory/sessions.ts";
 import { printableText } from "../../printable.ts";
 import { notice, writeJson, writeOut } from "../output.ts";
 import type { Invocation } from "../parse.ts";
@@ -20,8 +21,10 @@ export function run(invocation: Invocation): Promise<void> {
   return withEngine(invocation, async (engine) => {
     if (engine.isEmpty()) await engine.index({});
     const answer = await engine.withIndex((index) => recallForMessage(engine.agent, index, request));
+    const withheld = longTermWithheld(request, engine.agent.memory.agentId);
+    if (withheld !== null) notice(withheld);
     if (flag(invocation, "json")) writeJson(answer);
     else if (answer.context !== "") writeOut(`${printableText(answer.context)}\n`);
-    else notice("No entry is called up by this message.");
+    else if (withheld === null) notice("No entry is called up by this message.");
   });
 }

@@ -116,10 +116,10 @@ async function madeReady(qmd: QmdHome): Promise<void> {
 
 /** The collection to embed, or undefined for all; only the first counts, as with qmd. */
 function collectionsOf(invocation: Invocation, { config }: QmdHome): string[] | undefined {
-  const name = values(invocation, "collection")[0];
-  if (name === undefined) return undefined;
-  if (!config.collections.some((one) => one.name === name)) throw collectionNotFound(name, invocation.program);
-  return [name];
+  const names = [...new Set(values(invocation, "collection"))];
+  const unknown = names.find((name) => !config.collections.some((one) => one.name === name));
+  if (unknown !== undefined) throw collectionNotFound(unknown, invocation.program);
+  return names.length === 0 ? undefined : names;
 }
 
 /** The limits asked for. */
