@@ -17,19 +17,19 @@ type Standing = {
 };
 
 /**
- * How a document of `query` came to its score, in qmd's words. What is true of reciprocal rank fusion alone stands under `rrf`, and
- * only where that was the rule; under any other, `fusion` names it and tells the fused score.
+ * How a document of `query` came to its score, in qmd's words and shape. `rrf` is what reciprocal rank fusion makes of the places in
+ * the lists, whatever the rule was, since readers of qmd's JSON look there; `fusion` names the rule that was used and its score.
  */
 export type DeepExplanation = {
   ftsScores: number[];
   vectorScores: number[];
-  rrf?: Standing & {
+  rrf: Standing & {
     baseScore: number;
     topRankBonus: number;
     totalScore: number;
-    contributions: (Contribution & { rrfContribution: number })[];
+    contributions: Contribution[];
   };
-  fusion?: { rule: FusionName } & Standing & { totalScore: number; contributions: Contribution[] };
+  fusion: { rule: FusionName; totalScore: number };
   rerankScore: number;
   blendedScore: number;
 };
@@ -43,6 +43,8 @@ type Contribution = {
   rank: number;
   weight: number;
   backendScore: number;
+  /** weight / (60 + rank) */
+  rrfContribution: number;
 };
 
 /** The constant of reciprocal rank fusion. */
@@ -64,12 +66,12 @@ export function explainHits(
       const scores = (source: "fts" | "vec"): number[] =>
         contributions.filter((one) => one.source === source).map(({ backendScore }) => backendScore);
       const standing = { rank, positionScore: 1 / rank, weight: retrievalShare(rank) };
+      const rrf = { ...standing, ...summed(contributions) };
       const explanation: DeepExplanation = {
         ftsScores: scores("fts"),
         vectorScores: scores("vec"),
-        ...(rule === "rrf"
-          ? { rrf: { ...standing, ...summed(contributions) } }
-          : { fusion: { rule, ...standing, totalScore: hit.score, contributions } }),
+        rrf,
+        fusion: { rule, totalScore: rule === "rrf" ? rrf.totalScore : hit.score },
         rerankScore: final.get(hit.documentId)?.explain?.rerank ?? 0,
         blendedScore: final.get(hit.documentId)?.score ?? hit.score,
       };
@@ -79,12 +81,11 @@ export function explainHits(
 }
 
 /** The sum that orders hits under reciprocal rank fusion, with its parts. */
-function summed(contributions: readonly Contribution[]) {
-  const parts = contributions.map((one) => ({ ...one, rrfContribution: one.weight / (K + one.rank) }));
-  const baseScore = parts.reduce((sum, { rrfContribution }) => sum + rrfContribution, 0);
-  const bestRank = Math.min(...parts.map((one) => one.rank));
+function summed(contributions: Contribution[]) {
+  const baseScore = contributions.reduce((sum, { rrfContribution }) => sum + rrfContribution, 0);
+  const bestRank = Math.min(...contributions.map((one) => one.rank));
   const topRankBonus = bestRank === 1 ? 0.05 : bestRank <= 3 ? 0.02 : 0;
-  return { baseScore, topRankBonus, totalScore: baseScore + topRankBonus, contributions: parts };
+  return { baseScore, topRankBonus, totalScore: baseScore + topRankBonus, contributions };
 }
 
 type Places = Map<number, { rank: number; score: number }>;
@@ -104,7 +105,8 @@ function contributionOf(list: QueryList, listIndex: number, places: Places | und
   const { source, queryType, query } = list;
   const weight = list.weight * 2;
   const backendScore = source === "fts" ? textScoreOf(place.score, "bm25") : place.score;
-  return [{ listIndex, source, queryType, query, rank: place.rank, weight, backendScore }];
+  const { rank } = place;
+  return [{ listIndex, source, queryType, query, rank, weight, backendScore, rrfContribution: weight / (K + rank) }];
 }
 
 /** The explanation in lines for people. */
@@ -112,37 +114,24 @@ export function explanationLines(explanation: DeepExplanation): string[] {
   const { ftsScores, vectorScores, rrf, fusion, rerankScore, blendedScore } = explanation;
   const list = (scores: number[]): string => (scores.length === 0 ? "none" : scores.map(four).join(", "));
   const first = `Explain: fts=[${list(ftsScores)}] vec=[${list(vectorScores)}]`;
-  const standing = rrf ?? fusion;
-  const share = Math.round((standing?.weight ?? 0) * 100);
-  const position = four(standing?.positionScore ?? 0);
-  const blend = `  Blend: ${share}%*${position} + ${100 - share}%*${four(rerankScore)} = ${four(blendedScore)}`;
-  if (rrf !== undefined) {
-    const { totalScore, baseScore, topRankBonus, rank, contributions } = rrf;
-    const sum = `total=${four(totalScore)} base=${four(baseScore)} bonus=${four(topRankBonus)} rank=${rank}`;
-    return [
-      first,
-      `  RRF: ${sum}`,
-      blend,
-      `  Top RRF contributions: ${topParts(contributions, (one) => one.rrfContribution)}`,
-    ];
+  const { baseScore, topRankBonus, rank, weight, contributions } = rrf;
+  const share = Math.round(weight * 100);
+  const blend = `  Blend: ${share}%*${four(rrf.positionScore)} + ${100 - share}%*${four(rerankScore)} = ${four(blendedScore)}`;
+  if (fusion.rule === "rrf") {
+    const sum = `total=${four(rrf.totalScore)} base=${four(baseScore)} bonus=${four(topRankBonus)} rank=${rank}`;
+    const top = topParts(contributions, (one) => one.rrfContribution);
+    return [first, `  RRF: ${sum}`, blend, `  Top RRF contributions: ${top}`];
   }
-  const { rule, totalScore, rank, contributions } = fusion ?? {
-    rule: "relative",
-    totalScore: 0,
-    rank: 0,
-    contributions: [],
-  };
-  // Without a reranker the fused score is the score.
-  const lines = rerankScore > 0 ? [blend] : [];
   return [
     first,
-    `  Fusion: ${rule} total=${four(totalScore)} rank=${rank}`,
-    ...lines,
+    `  Fusion: ${fusion.rule} total=${four(fusion.totalScore)} rank=${rank}`,
+    // Without a reranker the fused score is the score.
+    ...(rerankScore > 0 ? [blend] : []),
     `  Top lists: ${topParts(contributions, (one) => one.backendScore)}`,
   ];
 }
 
-function topParts<T extends Contribution>(contributions: readonly T[], partOf: (one: T) => number): string {
+function topParts(contributions: readonly Contribution[], partOf: (one: Contribution) => number): string {
   const top = contributions
     .toSorted((a, b) => partOf(b) - partOf(a))
     .slice(0, 3)
