@@ -149,6 +149,7 @@ function shortOptions(word: string, table: Readonly<Record<string, Option>>): Fo
 
 /** Letters behind one dash count only when all of them are options: `-alpha` holds an h and asks for no help. */
 function asksFor(name: "help" | "version", tokens: readonly Token[]): boolean {
+  if (!tokens.some(({ option }) => option === name)) return false;
   const known = Object.keys({ ...MEMQ_OPTIONS, ...QMD_OPTIONS });
   const isKnown = ({ option }: Token): boolean => option !== null && known.includes(option);
   return tokens.some(

@@ -183,9 +183,9 @@ export function findCommand(words: readonly string[]): { command: Command; lengt
   let found: { command: Command; length: number } | null = null;
   for (const command of COMMANDS) {
     const { length } = command.path;
-    const names = [command.path[length - 1], ...(command.aliases ?? [])];
-    const matches =
-      command.path.slice(0, -1).every((word, at) => words[at] === word) && names.includes(words[length - 1] ?? "");
+    const last = words[length - 1] ?? "";
+    if (command.path[length - 1] !== last && !command.aliases?.includes(last)) continue;
+    const matches = command.path.slice(0, -1).every((word, at) => words[at] === word);
     if (matches && length > (found?.length ?? 0)) found = { command, length };
   }
   return found;

@@ -157,7 +157,9 @@ export function qmdPlaces({ index, env, cwd }: QmdHomeRequest): QmdPlaces {
 /** The nearest `.qmd/index.yaml` or `.qmd/index.yml` in `folder` or above it, or null. */
 function projectConfig(folder: string): string | null {
   for (let at = resolve(folder); ; at = dirname(at)) {
-    const found = ["index.yaml", "index.yml"].map((name) => join(at, ".qmd", name)).find((path) => existsSync(path));
+    const local = join(at, ".qmd");
+    const names = existsSync(local) ? ["index.yaml", "index.yml"] : [];
+    const found = names.map((name) => join(local, name)).find((path) => existsSync(path));
     if (found !== undefined) return found;
     if (dirname(at) === at) return null;
   }

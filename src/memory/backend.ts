@@ -15,8 +15,8 @@ export type ServedAgent = AgentHome & {
   qmd?: ServingQmd;
 };
 
-/** The qmd home that serves an agent, with its configuration file, models and places; `own` is the home of the built-in index. */
-export type ServingQmd = QmdHome & { own: Home };
+/** The qmd home that serves an agent, with its configuration file, models and places; `builtin` is the home of the built-in index. */
+export type ServingQmd = QmdHome & { builtin: Home };
 
 /** A search by meaning alone answers with what comes at least so near, as qmd's does. */
 const LEAST_COSINE = 0.3;
@@ -31,7 +31,7 @@ export async function servedAgent(agent: AgentHome, cwd: string): Promise<Served
     index.close();
     if (index.state === "missing") requireWritable(dirname(qmd.home.indexPath));
     const home = withSearchMode(qmd.home, agent.memory);
-    return { ...agent, home, backend: "qmd", qmd: { ...qmd, own: agent.home } };
+    return { ...agent, home, backend: "qmd", qmd: { ...qmd, builtin: agent.home } };
   } catch (error) {
     return { ...agent, backend: "builtin", fallback: { from: "qmd", reason: messageOf(error) } };
   }
@@ -39,7 +39,7 @@ export async function servedAgent(agent: AgentHome, cwd: string): Promise<Served
 
 /** The agent served from its built-in index, because its qmd home can't be used. */
 export function builtinAgent({ qmd, ...agent }: ServedAgent, reason: string): ServedAgent {
-  return { ...agent, home: qmd?.own ?? agent.home, backend: "builtin", fallback: { from: "qmd", reason } };
+  return { ...agent, home: qmd?.builtin ?? agent.home, backend: "builtin", fallback: { from: "qmd", reason } };
 }
 
 /** Throws when a folder is not there and could not be made: an index would never come to be in it. */

@@ -23,7 +23,7 @@ export function transcriptDeltas(thresholds: DeltaThresholds): TranscriptDeltas 
       .then((stats) => stats.size)
       .catch(() => null);
     if (size === null) return false;
-    const counter = counters.get(path) ?? { size: Math.min(indexedBytes, size), bytes: 0, messages: 0 };
+    const counter = counters.get(path) ?? { size: indexedBytes, bytes: 0, messages: 0 };
     counters.set(path, counter);
     // A file that shrank was rotated or rewritten: all of it is new.
     if (size < counter.size) Object.assign(counter, { size: 0, bytes: 0, messages: 0 });

@@ -73,15 +73,19 @@ export async function openEngineSync(
     return promise;
   }
 
+  /** The sync that makes an index which is gone or damaged anew: one for all who wait. */
+  let repair: Promise<void> | null = null;
+  function repaired(): Promise<void> {
+    repair ??= startSync().finally(() => (repair = null));
+    return repair;
+  }
+
   let written: Promise<void> | null = null;
   let hasBegun = false;
-  function startTimers(): void {
-    if (freshness !== null && "begin" in freshness) freshness.begin();
-  }
   async function begin(): Promise<void> {
     if (hasBegun || !isLive) return;
     hasBegun = true;
-    startTimers();
+    freshness?.begin();
     if (boot.syncs) await (written = startSync());
   }
   const idle = boot.at === "idle" && isLive ? setTimeout(() => void begin(), boot.delayMs) : undefined;
@@ -94,16 +98,18 @@ export async function openEngineSync(
     get watching() {
       return freshness?.watching ?? false;
     },
-    index(wanted) {
-      startTimers();
-      return noted(keeper.sync(wanted));
+    async index(wanted) {
+      freshness?.begin();
+      const report = await noted(keeper.sync(wanted));
+      teller.problems(report);
+      return report;
     },
     async searchBegins(deadline) {
       void begin();
       if (!isLive) return [];
       const isFirst = state.endedAt === 0 && (boot.waits || isEmpty());
       if (isFirst || isMissing()) {
-        const syncing = isFirst ? (written ??= startSync()) : startSync();
+        const syncing = isFirst ? (written ??= startSync()) : repaired();
         if (!(await inTime(syncing, deadline))) return [{ what: "index", why: "The first sync is not done yet." }];
       }
       if (state.error === null || !isEmpty()) return [];
@@ -121,13 +127,10 @@ export async function openEngineSync(
         teller.report(await noted(keeper.sync({})));
         return [];
       }
-      const done = await inTime(startSync(), deadline);
+      const done = await inTime(repaired(), deadline);
       return done ? [] : [{ what: "index", why: "The index was damaged and is being rebuilt." }];
     },
-    appended() {
-      if (freshness !== null && "appended" in freshness) freshness.appended();
-      else freshness?.outdated();
-    },
+    appended: () => freshness?.appended(),
     sessionStarted: () => freshness?.sessionStarted(),
     transcriptGrown: (path) => freshness?.transcriptChanged(path),
     async close() {
@@ -165,8 +168,8 @@ async function syncEnded(home: Home): Promise<void> {
 async function openKeeper(agent: ServedAgent, options: EngineOptions, tools: KeeperTools): Promise<Keeper> {
   const { qmd } = agent;
   if (qmd === undefined) {
-    const { keepOwn } = await import("./keeper-own.ts");
-    return keepOwn(agent, options, tools);
+    const { keepBuiltin } = await import("./keeper-builtin.ts");
+    return keepBuiltin(agent, options, tools);
   }
   const { keepQmd } = await import("./keeper-qmd.ts");
   return keepQmd({ ...agent, qmd }, options, tools);

@@ -1,48 +1,64 @@
 import { mkdir, open, readFile, readdir, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { setImmediate } from "node:timers/promises";
+import { asMemqError, MemqError } from "../errors.ts";
 import { isTranscriptName, renderTranscript, sessionIdOf } from "../notes/transcript.ts";
+import { exportedSessionId } from "./sessions.ts";
 
-/** What an export did, and how large each transcript (by its absolute path) was that it took. */
-export type ExportReport = { written: number; removed: number; sizes: Map<string, number> };
+/** What an export did, how large each transcript (by its absolute path) was that it took, and what it left out, in sentences. */
+export type ExportReport = { written: number; removed: number; sizes: Map<string, number>; problems: string[] };
+
+export type ExportOptions = {
+  sessionsDir: string;
+  exportDir: string;
+  retentionDays?: number;
+  /** Milliseconds since 1970. */
+  now: number;
+  signal?: AbortSignal;
+};
 
 /**
  * Writes each transcript of an agent as Markdown (`# Session <id>`, then its turns) into the folder of a qmd collection, leaves
  * what is unchanged, and removes notes of its own whose transcript is gone or older than `retentionDays`; other notes in that folder
- * are somebody's. A note is as old as its transcript, so that a time asked for in a search means that of the session.
+ * are somebody's. A note is as old as its transcript, so that a time asked for in a search means that of the session. What can't be
+ * read or written keeps nothing else from being exported.
  */
-export async function exportSessions(options: {
-  sessionsDir: string;
-  exportDir: string;
-  retentionDays?: number;
-  now: number;
-  signal?: AbortSignal;
-}): Promise<ExportReport> {
-  await mkdir(options.exportDir, { recursive: true, mode: 0o700 });
-  const names = await readdir(options.sessionsDir).catch(unlessMissing<string[]>([]));
-  const oldest = options.retentionDays === undefined ? -Infinity : options.now - options.retentionDays * 86_400_000;
+export async function exportSessions(options: ExportOptions): Promise<ExportReport> {
+  const { sessionsDir, exportDir, now, signal } = options;
+  await mkdir(exportDir, { recursive: true, mode: 0o700 });
+  const names = await readdir(sessionsDir).catch(unlessMissing<string[]>([]));
+  const oldest = options.retentionDays === undefined ? -Infinity : now - options.retentionDays * DAY_MS;
   const kept = new Set<string>();
-  const sizes = new Map<string, number>();
-  let written = 0;
+  const report: ExportReport = { written: 0, removed: 0, sizes: new Map(), problems: [] };
   for (const name of names.filter(isTranscriptName).sort()) {
-    options.signal?.throwIfAborted();
-    const source = join(options.sessionsDir, name);
-    const stats = await stat(source).catch(unlessMissing(null));
-    if (stats === null || stats.mtimeMs < oldest) continue;
-    const target = `${exportName(name)}.md`;
-    kept.add(target);
-    sizes.set(source, stats.size);
-    if (await writeIfNewer(source, stats.mtime, join(options.exportDir, target), sessionIdOf(name))) written += 1;
+    signal?.throwIfAborted();
+    const source = join(sessionsDir, name);
+    try {
+      const stats = await stat(source).catch(unlessMissing(null));
+      if (stats === null || !stats.isFile() || stats.mtimeMs < oldest) continue;
+      const target = `${exportName(name)}.md`;
+      kept.add(target);
+      report.sizes.set(source, stats.size);
+      if (await writeIfNewer(source, stats.mtime, exportDir, target)) report.written += 1;
+    } catch (error) {
+      report.problems.push(`The transcript ${source} was not exported: ${asMemqError(error).message}`);
+    }
   }
-  let removed = 0;
-  for (const name of await readdir(options.exportDir)) {
-    const path = join(options.exportDir, name);
-    if (!name.endsWith(".md") || kept.has(name) || !(await isExported(path))) continue;
-    await rm(path, { force: true });
-    removed += 1;
+  for (const entry of await readdir(exportDir, { withFileTypes: true })) {
+    if (!entry.isFile() || kept.has(entry.name)) continue;
+    const path = join(exportDir, entry.name);
+    try {
+      if (!(await isLeft(path, entry.name, now))) continue;
+      await rm(path, { force: true });
+      if (!isAside(entry.name)) report.removed += 1;
+    } catch (error) {
+      report.problems.push(`${path} was not looked at: ${asMemqError(error).message}`);
+    }
   }
-  return { written, removed, sizes };
+  return report;
 }
+
+const DAY_MS = 86_400_000;
 
 /** Answers with `instead` for what does not exist; any other failure stays one: an unreadable folder is not an empty one. */
 function unlessMissing<T>(instead: T): (error: NodeJS.ErrnoException) => T {
@@ -53,16 +69,34 @@ function unlessMissing<T>(instead: T): (error: NodeJS.ErrnoException) => T {
 }
 
 const HEADING = "# Session ";
+/** A session's id is part of a file's name, and none is longer. */
+const MAX_HEADING_BYTES = HEADING.length + 256;
 
-/** Whether a note begins as those that we write. */
-async function isExported(path: string): Promise<boolean> {
+/** Whether a note is one of those that we write: it begins with the session that its name names. */
+async function isExported(path: string, name: string): Promise<boolean> {
   const file = await open(path, "r");
   try {
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(HEADING.length), 0, HEADING.length, 0);
-    return buffer.toString("latin1", 0, bytesRead) === HEADING;
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(MAX_HEADING_BYTES), 0, MAX_HEADING_BYTES, 0);
+    const heading = buffer.toString("utf8", 0, bytesRead).split("\n", 1)[0] ?? "";
+    const base = name.replace(/\.md$/, "");
+    return [base, exportedSessionId(base)].some((id) => heading.replaceAll(":", "-") === `${HEADING}${id}`);
   } finally {
     await file.close();
   }
+}
+
+/** A note is written under such a name first: short, since that of a transcript may be as long as names can be. */
+const ASIDE = /^\.memq-export-\d+$/;
+const ABANDONED_MS = 3_600_000;
+
+function isAside(name: string): boolean {
+  return ASIDE.test(name);
+}
+
+/** Whether a file beside the notes is left over: a note without its transcript, or one that a process did not finish. */
+async function isLeft(path: string, name: string, now: number): Promise<boolean> {
+  if (isAside(name)) return (await stat(path)).ctimeMs < now - ABANDONED_MS;
+  return name.endsWith(".md") && isExported(path, name);
 }
 
 /** `abc.jsonl` is `abc`; an archive keeps its suffix, so that it does not overwrite the session that goes on. */
@@ -89,18 +123,25 @@ async function renderedInSlices(jsonl: string): Promise<string> {
   return texts.join("\n");
 }
 
-async function writeIfNewer(source: string, changedAt: Date, target: string, sessionId: string): Promise<boolean> {
-  const existing = await stat(target).catch(() => null);
-  // Times of files are set to the millisecond.
-  if (existing !== null && existing.mtime.getTime() >= changedAt.getTime()) return false;
+/** Writes the note of a transcript unless it is as new; true when it did. Throws when somebody's own note has that name. */
+async function writeIfNewer(source: string, changedAt: Date, folder: string, name: string): Promise<boolean> {
+  const target = join(folder, name);
+  const existing = await stat(target).catch(unlessMissing(null));
+  // Times of files are set to the millisecond; those of our notes are equal, and that is all there is to look at.
+  const newer = (existing?.mtime.getTime() ?? -Infinity) - changedAt.getTime();
+  if (newer === 0 && existing?.isFile()) return false;
+  if (existing !== null && !(existing.isFile() && (await isExported(target, name)))) {
+    throw new MemqError("EXPORT_TAKEN", `${target} is not a note that was exported, and stays.`);
+  }
+  if (newer > 0) return false;
   const body = await renderedInSlices(await readFile(source, "utf8"));
-  const text = `${HEADING}${sessionId}\n\n${body === "" ? "(empty)" : body}\n`;
+  const text = `${HEADING}${sessionIdOf(basename(source))}\n\n${body === "" ? "(empty)" : body}\n`;
   if (existing !== null && (await readFile(target, "utf8")) === text) {
     await utimes(target, changedAt, changedAt);
     return false;
   }
   // Written aside and moved: an update that runs meanwhile never reads half a session.
-  const aside = `${target}.tmp-${process.pid}`;
+  const aside = join(folder, `.memq-export-${process.pid}`);
   await writeFile(aside, text, { mode: 0o600 });
   await utimes(aside, changedAt, changedAt);
   await rename(aside, target);

@@ -1,5 +1,10 @@
 import { asMemqError } from "../errors.ts";
+import { byDeadline } from "./deadline.ts";
 import type { MemoryEngine } from "./engine.ts";
+import type { MemorySearchAnswer, MemorySearchRequest } from "./search.ts";
+
+/** How long a search waits for the home that should serve it, before the stand-in answers. */
+const REOPEN_MS = 500;
 
 /**
  * An engine whose searches another one answers for as long as they fail: the home that should serve may be on a disk that is full, or
@@ -10,11 +15,18 @@ export function withFallback(
   openStandIn: (reason: string) => Promise<MemoryEngine>,
 ): MemoryEngine {
   let standIn: Promise<MemoryEngine> | null = null;
+  const underWay = searchesUnderWay();
 
   async function closeStandIn(): Promise<void> {
     const opened = standIn;
     standIn = null;
     await (await opened?.catch(() => null))?.close();
+  }
+
+  async function askStandIn(reason: string, request: MemorySearchRequest): Promise<MemorySearchAnswer> {
+    standIn ??= openStandIn(reason);
+    standIn.catch(() => (standIn = null));
+    return (await standIn).search(request);
   }
 
   return {
@@ -25,15 +37,13 @@ export function withFallback(
     async search(request) {
       try {
         const answer = await engine.search(request);
-        void closeStandIn();
+        if (underWay.count === 0) void closeStandIn();
         return answer;
       } catch (error) {
         const { exitCode, message } = asMemqError(error);
         // What was asked is wrong, whoever answers.
         if (exitCode === 2) throw error;
-        standIn ??= openStandIn(message);
-        standIn.catch(() => (standIn = null));
-        return (await standIn).search(request);
+        return underWay.add(askStandIn(message, request));
       }
     },
     status: async (options) => (await (standIn ?? engine)).status(options),
@@ -44,18 +54,20 @@ export function withFallback(
 }
 
 /**
- * An engine that serves until the one that should can be opened, which each search tries: `reopen` answers null as long as it can't,
- * and soon.
+ * An engine that serves until the one that should can be opened, which each search tries: `reopen` answers null as long as it can't.
  */
 export function untilUsable(standIn: MemoryEngine, reopen: () => Promise<MemoryEngine | null>): MemoryEngine {
   let current = standIn;
+  let isClosed = false;
   let trying: Promise<void> | null = null;
+  const underWay = searchesUnderWay();
 
   async function change(): Promise<void> {
     const wanted = await reopen().catch(() => null);
     if (wanted === null) return;
+    if (isClosed) return wanted.close();
     current = wanted;
-    await standIn.close();
+    void underWay.ended().then(() => standIn.close());
   }
 
   return {
@@ -66,8 +78,11 @@ export function untilUsable(standIn: MemoryEngine, reopen: () => Promise<MemoryE
       return current.watching;
     },
     async search(request) {
-      if (current === standIn) await (trying ??= change().finally(() => (trying = null)));
-      return current.search(request);
+      if (current === standIn) {
+        trying ??= change().finally(() => (trying = null));
+        await byDeadline(trying, Date.now() + Math.min(REOPEN_MS, request.deadlineMs ?? REOPEN_MS), undefined);
+      }
+      return current === standIn ? underWay.add(standIn.search(request)) : current.search(request);
     },
     get: (request) => current.get(request),
     index: (options) => current.index(options),
@@ -77,6 +92,26 @@ export function untilUsable(standIn: MemoryEngine, reopen: () => Promise<MemoryE
     appended: () => current.appended(),
     sessionStarted: () => current.sessionStarted(),
     sessionUpdated: (sessionKey, sessionFile) => current.sessionUpdated(sessionKey, sessionFile),
-    close: () => current.close(),
+    async close() {
+      isClosed = true;
+      await current.close();
+    },
+  };
+}
+
+/** Searches that a stand-in still answers: it is not closed under them. */
+function searchesUnderWay() {
+  const searches = new Set<Promise<MemorySearchAnswer>>();
+  return {
+    get count() {
+      return searches.size;
+    },
+    add(search: Promise<MemorySearchAnswer>): Promise<MemorySearchAnswer> {
+      const noted = search.finally(() => searches.delete(noted));
+      searches.add(noted);
+      return noted;
+    },
+    /** Resolves when those of now are answered. */
+    ended: async () => void (await Promise.allSettled(searches)),
   };
 }

@@ -1,8 +1,7 @@
 import { syncCancelled } from "../sync/report.ts";
 import type { ServedAgent, ServingQmd } from "./backend.ts";
 import type { EngineOptions } from "./engine.ts";
-import { inBackground, type Keeper, type KeeperTools } from "./keeper.ts";
-import type { QmdFreshness } from "./qmd-freshness.ts";
+import { inBackground, type Keeper, type KeeperTools, type KeptFresh } from "./keeper.ts";
 
 /** The qmd home: transcripts and collections come first, and embedding keeps to a rhythm of its own. */
 export async function keepQmd(
@@ -37,7 +36,7 @@ export async function keepQmd(
     // It may take long, and whoever waits for an update does not wait for it.
     if (report !== null) void embed("interval");
   }
-  const keepFresh = async (): Promise<QmdFreshness> => {
+  const keepFresh = async (): Promise<KeptFresh> => {
     const { keepQmdFresh } = await import("./qmd-freshness.ts");
     const freshness = keepQmdFresh(agent, {
       watch: options.watch,

@@ -4,7 +4,6 @@ import type { SyncReport } from "../sync/report.ts";
 import type { EngineOptions, IndexOptions } from "./engine.ts";
 import type { IndexReader } from "./index-reader.ts";
 import type { ProviderOpener } from "./provider.ts";
-import type { QmdFreshness } from "./qmd-freshness.ts";
 
 /** What became of the syncs of this process; times in milliseconds since 1970. */
 export type SyncState = { last: SyncReport | null; error: string | null; endedAt: number };
@@ -12,9 +11,18 @@ export type SyncState = { last: SyncReport | null; error: string | null; endedAt
 /** What a sync tells of itself. */
 export type SyncParts = { reader: IndexReader; provider: ProviderOpener };
 
+/** Calls for syncs in the background: at intervals, on changes, with sessions and searches. */
+export type KeptFresh = Omit<Freshness, "sync"> & {
+  /** Timers and events count from now on. */
+  begin(): void;
+  /** Something was written that has to be found at once. */
+  appended(): void;
+};
+
 /** One home's way of syncing. */
 export type Keeper = {
-  readonly freshness: Freshness | QmdFreshness | null;
+  /** In a living process. */
+  readonly freshness: KeptFresh | null;
   /** Everything, embedding included. */
   sync(wanted: IndexOptions): Promise<SyncReport>;
   /** The same in the background: `written` is called as soon as the notes are, since keywords find them then. */
@@ -28,8 +36,14 @@ export type KeeperTools = SyncParts & {
   teller: SyncTeller;
 };
 
-/** Tells those whom it concerns of syncs that go on unasked. */
-export type SyncTeller = { report(report: SyncReport): void; failed(error: unknown): void };
+/** Tells those whom it concerns of syncs. */
+export type SyncTeller = {
+  /** What one left out or could not do. */
+  problems(report: SyncReport): void;
+  /** The same of one that went on unasked, and what it changed. */
+  report(report: SyncReport): void;
+  failed(error: unknown): void;
+};
 
 /** The report of a sync that nobody waits for, told to whom it concerns; null when it failed, which is told too. */
 export async function inBackground(sync: Promise<SyncReport>, teller: SyncTeller): Promise<SyncReport | null> {
@@ -55,9 +69,13 @@ export function syncTeller({ onChanged, log }: EngineOptions): SyncTeller {
     for (const sentence of sentences) if (!before.has(sentence)) log(sentence);
     before = new Set(sentences);
   };
+  const problems = ({ warnings, skipped }: SyncReport): void =>
+    say([...warnings, ...skipped.map(({ path, reason }) => `Skipped ${path}: ${reason}.`)]);
   return {
-    report({ warnings, skipped, added, changed, removed }) {
-      say([...warnings, ...skipped.map(({ path, reason }) => `Skipped ${path}: ${reason}.`)]);
+    problems,
+    report(report) {
+      problems(report);
+      const { added, changed, removed } = report;
       if (added + changed + removed > 0) onChanged?.({ added, changed, removed });
     },
     failed(error) {

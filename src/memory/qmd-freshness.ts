@@ -4,6 +4,7 @@ import type { Collection, Home, QmdBackendSettings } from "../home/types.ts";
 import { watchCollections, type Changes, type Watcher } from "../sync/watch.ts";
 import type { ServedAgent } from "./backend.ts";
 import { transcriptDeltas } from "./deltas.ts";
+import type { KeptFresh } from "./keeper.ts";
 
 export type QmdFreshnessOptions = {
   watch: boolean;
@@ -19,28 +20,11 @@ export type QmdFreshnessOptions = {
   log: (sentence: string) => void;
 };
 
-/** Calls for updates of the qmd home of a living process: at intervals, on changes, with sessions and searches. */
-export type QmdFreshness = {
-  readonly watching: boolean;
-  /** Timers and events count from now on. */
-  begin(): void;
-  sessionStarted(): void;
-  /** A search was answered. */
-  searched(): void;
-  /** A search met a file that is gone or changed. */
-  outdated(): void;
-  /** Something was written that has to be found at once. */
-  appended(): void;
-  /** A transcript (absolute path) has grown. */
-  transcriptChanged(path: string): void;
-  close(): void;
-};
-
 /** Least time between two updates that searches cause, and the same while the folders are watched. */
 const SEARCH_PAUSE_MS = { unwatched: 2000, watched: 60_000 };
 
-/** Two updates are at least `debounceMs` apart: what calls for one earlier is waited with, not forgotten. */
-export function keepQmdFresh({ home, memory }: ServedAgent, options: QmdFreshnessOptions): QmdFreshness {
+/** Keeps the qmd home of a living process up to date. Two updates are at least `debounceMs` apart: what calls for one earlier is waited with, not forgotten. */
+export function keepQmdFresh({ home, memory }: ServedAgent, options: QmdFreshnessOptions): KeptFresh {
   const { update, searchMode } = memory.qmd;
   const isExporting = memory.qmd.sessions.enabled;
   const deltas = transcriptDeltas(memory.sessions);

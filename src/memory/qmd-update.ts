@@ -1,9 +1,9 @@
-import { asMemqError, MemqError, messageOf } from "../errors.ts";
+import { asMemqError, MemqError } from "../errors.ts";
 import { writeAgentQmdConfig } from "../home/agent-qmd-home.ts";
 import type { MemorySettings } from "../home/types.ts";
 import type { SyncProgress, SyncReport } from "../sync/report.ts";
 import type { ServedAgent, ServingQmd } from "./backend.ts";
-import { exportSessions } from "./export.ts";
+import { exportSessions, type ExportOptions } from "./export.ts";
 
 export type UpdateOptions = {
   force?: boolean;
@@ -43,20 +43,20 @@ export function qmdUpdater({ home, memory }: ServedAgent, qmd: ServingQmd, isLiv
     withinTime("COMMAND_TIMEOUT", "commandTimeoutMs", limits.commandTimeoutMs, signal, () => writeAgentQmdConfig(qmd)),
   );
   const exportTranscripts = oneAfterAnother(async (signal) => {
-    if (!memory.qmd.sessions.enabled) return;
+    if (!memory.qmd.sessions.enabled) return [];
     const exported = await exportSessions({ ...exportOptions(memory), signal });
     sizes.clear();
     for (const [path, size] of exported.sizes) sizes.set(path, size);
+    return exported.problems;
   });
 
   /** A folder for transcripts that can't be written keeps no note from being indexed. */
-  async function exportProblem(signal: AbortSignal): Promise<string[]> {
+  async function exportProblems(signal: AbortSignal): Promise<string[]> {
     try {
-      await exportTranscripts(signal);
-      return [];
+      return await exportTranscripts(signal);
     } catch (error) {
       signal.throwIfAborted();
-      return [`The transcripts were not exported to ${memory.qmd.sessions.exportDir}: ${messageOf(error)}.`];
+      return [`The transcripts were not exported to ${memory.qmd.sessions.exportDir}: ${asMemqError(error).message}`];
     }
   }
 
@@ -80,7 +80,7 @@ export function qmdUpdater({ home, memory }: ServedAgent, qmd: ServingQmd, isLiv
     async update({ signal = NEVER, ...options }) {
       await writeCollections(signal);
       return withinTime("UPDATE_TIMEOUT", "updateTimeoutMs", limits.updateTimeoutMs, signal, async (signal) => {
-        const problems = await exportProblem(signal);
+        const problems = await exportProblems(signal);
         const report = await sync(isLive, { home, ...options, embed: false, signal });
         return { ...report, warnings: [...problems, ...report.warnings] };
       });
@@ -190,7 +190,7 @@ function oneAfterAnother<T>(work: (signal: AbortSignal) => Promise<T>): (signal:
   };
 }
 
-function exportOptions({ qmd, sessions }: MemorySettings): Parameters<typeof exportSessions>[0] {
+function exportOptions({ qmd, sessions }: MemorySettings): ExportOptions {
   const { exportDir, retentionDays } = qmd.sessions;
   const keep = retentionDays === undefined ? {} : { retentionDays };
   return { sessionsDir: sessions.directory, exportDir, now: Date.now(), ...keep };

@@ -48,7 +48,7 @@ export async function recallForMessage(
   const facts = sessionFacts(request.sessionKey, request.chatType);
   if (!isMainPrivate(facts, memory.agentId)) return { entries: [], context: "" };
   const trusted =
-    agent.qmd === undefined ? trustedEntries(agent, index) : await trustedFiles(agent, agent.qmd.own.cutting);
+    agent.qmd === undefined ? trustedEntries(agent, index) : await trustedFiles(agent, agent.qmd.builtin.cutting);
   const called = calledEntries(trusted.entries, request.message, request.projectKeys ?? []);
   if (called.length === 0) return { entries: [], context: "" };
   const relevance = await trusted.relevanceOf(

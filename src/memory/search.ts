@@ -250,18 +250,28 @@ function foundAnswer(
   };
 }
 
-/** The first results whose snippets together stay within `memory.qmd.limits.maxInjectedChars`; the last one is cut to fit. */
+/**
+ * The first results whose snippets together stay within `memory.qmd.limits.maxInjectedChars`. The text of the last one is cut to fit;
+ * the footer that names its source stays whole, or goes where there is no place for any text beside it.
+ */
 function withinBudget(results: MemoryResult[], { backend, memory }: ServedAgent): MemoryResult[] {
   if (backend === "builtin") return results;
   let left = memory.qmd.limits.maxInjectedChars;
   const kept: MemoryResult[] = [];
   for (const result of results) {
     if (left <= 0) break;
-    const snippet = cutAtGrapheme(result.snippet, left);
+    const snippet = fitting(result, left);
     left -= snippet.length;
     kept.push({ ...result, snippet });
   }
   return kept;
+}
+
+function fitting({ snippet, citation }: MemoryResult, chars: number): string {
+  if (snippet.length <= chars) return snippet;
+  const footer = citation === undefined ? "" : withSource("", citation);
+  const text = snippet.slice(0, snippet.length - footer.length);
+  return chars > footer.length ? `${cutAtGrapheme(text, chars - footer.length)}${footer}` : cutAtGrapheme(text, chars);
 }
 
 function resultOf(hit: Hit, collection: Collection | undefined, cited: boolean): MemoryResult {

@@ -55,7 +55,10 @@ export function hunkOf(
     startLine,
     endLine,
     line: Math.min(Math.max(best, startLine), endLine),
-    matches: terms.placed(text)(0, text.length).length > 0 || terms.termsIn(text).length > 0,
+    // Looked for by formats that print it.
+    get matches() {
+      return terms.placed(text)(0, text.length).length > 0 || terms.termsIn(text).length > 0;
+    },
   };
 }
 

@@ -2,6 +2,7 @@
 import { afterEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { withWriterLock } from "../../src/store/lock.ts";
 import { memq, type Outcome } from "../cli/program.ts";
 import { type AgentOptions, endAgents, openAgent, type Place, type QmdAgent, turn } from "./qmd-agent.ts";
 
@@ -111,6 +112,9 @@ describe("the home", () => {
     const snippets = (await short.search()).results.map(({ snippet }: { snippet: string }) => snippet);
     expect(snippets.length).toBeGreaterThan(0);
     expect(snippets.join("").length).toBeLessThanOrEqual(40);
+    const footer = "\n\nSource: memory/2026-02-10.md#L1-L6";
+    const cut = await open({ limits: { maxInjectedChars: footer.length + 5 } });
+    expect((await cut.search({ query: "garden" })).results[0].snippet).toBe(`# Gar${footer}`);
   });
 
   test("says which settings mean nothing to it", async () => {
@@ -236,6 +240,19 @@ describe("transcripts", () => {
     expect(await agent.paths()).toHaveLength(2);
     expect((await agent.client.end()).stderr).toContain("The transcripts were not exported");
   });
+
+  test("that can't be exported are said by memory.index too", async () => {
+    const agent = await openAgent({
+      qmd: { sessions: { enabled: true }, update: { onBoot: false } },
+      prepare(place) {
+        writeTranscripts(place, { "a.jsonl": turn("A hedgehog."), "b.jsonl": turn("Another hedgehog.") });
+        mkdirSync(join(place.stateDir, "agents/main/qmd/sessions/a.md"), { recursive: true });
+      },
+    });
+    expect(await agent.client.call("memory.index")).toMatchObject({ added: 3 });
+    expect(await agent.paths({ corpus: "sessions" })).toEqual(["qmd/sessions-main/b.md"]);
+    expect((await agent.client.end()).stderr).toContain("a.jsonl was not exported");
+  });
 });
 
 describe("trigger recall and session start", () => {
@@ -338,6 +355,41 @@ describe("a home that can't be used leaves the built-in index, and says why", ()
     expect(await agent.client.call("memory.status")).toMatchObject({ backend: "qmd", files: 3 });
     expect(await agent.client.call("memory.index")).toMatchObject({ files: 3, added: 0 });
   });
+});
+
+test("a home that can be used again, but is not filled in time, holds up no search", async () => {
+  let qmd = "";
+  const agent = await open(
+    { update: { waitForBootSync: true }, limits: { timeoutMs: 60_000 } },
+    {
+      prepare({ stateDir }) {
+        qmd = join(stateDir, "agents/main/qmd");
+        mkdirSync(join(qmd, "xdg-config/qmd"), { recursive: true });
+        mkdirSync(join(qmd, "xdg-cache/qmd"), { recursive: true });
+        writeFileSync(join(qmd, "xdg-config/qmd/index.yml"), "collections: [oops");
+      },
+    },
+  );
+  expect((await agent.search()).fallback.from).toBe("qmd");
+  writeFileSync(join(qmd, "xdg-config/qmd/index.yml"), "collections: {}\n");
+  const held = await withWriterLock(join(qmd, "xdg-cache/qmd/index.sqlite"), () => agent.search());
+  expect(held.fallback.from).toBe("qmd");
+  expect(held.results).toHaveLength(2);
+  while ((await agent.search()).fallback !== undefined) continue;
+  expect(await agent.paths()).toHaveLength(3);
+});
+
+test("an index that is taken away is made anew once for all who search", async () => {
+  const agent = await open({ update: { interval: "0", debounceMs: 0, waitForBootSync: true } });
+  await agent.changed();
+  rmSync(join(agent.stateDir, "agents/main/qmd/xdg-cache/qmd"), { recursive: true });
+  const found = await Promise.all(Array.from({ length: 20 }, () => agent.search()));
+  for (const { results } of found) expect(results).toHaveLength(3);
+  expect(await agent.changed()).toMatchObject({ added: 3 });
+  agent.write({ "memory/later.md": "A later hedgehog.\n" });
+  expect(await agent.client.call("memory.index")).toMatchObject({ added: 1 });
+  const changes = agent.client.messages.filter(({ method }) => method === "memory.changed");
+  expect(changes).toHaveLength(2);
 });
 
 test("a home that breaks later is stood in for until it can be used again", async () => {

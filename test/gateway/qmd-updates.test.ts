@@ -298,11 +298,10 @@ describe("embedding", () => {
 });
 
 describe("what takes too long", () => {
-  const HELD = { onBoot: false, updateTimeoutMs: 400, commandTimeoutMs: 400 };
   const failure = async (agent: QmdAgent) => (await agent.client.request("memory.index", {})).error;
 
   test("an update ends at updateTimeoutMs, and the next one goes on", async () => {
-    const agent = await openAgent({ qmd: { update: { ...QUIET, ...HELD } } });
+    const agent = await openAgent({ qmd: { update: { ...QUIET, updateTimeoutMs: 3000 } } });
     await agent.client.call("memory.index");
     agent.write({ "memory/new.md": "A new hedgehog.\n" });
     const index = join(agent.stateDir, "agents/main/qmd/xdg-cache/qmd/index.sqlite");
@@ -313,7 +312,7 @@ describe("what takes too long", () => {
   });
 
   test("a change of collections ends at commandTimeoutMs", async () => {
-    const agent = await openAgent({ qmd: { update: { ...QUIET, ...HELD } } });
+    const agent = await openAgent({ qmd: { update: { ...QUIET, onBoot: false, commandTimeoutMs: 1000 } } });
     const yml = join(agent.stateDir, "agents/main/qmd/xdg-config/qmd/index.yml");
     const error = await withWriterLock(yml, () => failure(agent));
     expect(error).toMatchObject({ data: { code: "COMMAND_TIMEOUT" } });

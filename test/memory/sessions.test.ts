@@ -84,6 +84,14 @@ describe("growth of a transcript", () => {
     expect(await deltas.grown(join(sessions, "gone.jsonl"), 0)).toBe(false);
   });
 
+  test("is reported of one that was cut or replaced before it was looked at for the first time", async () => {
+    const file = join(sessions, "a.jsonl");
+    writeFileSync(file, turn("new").repeat(3));
+    const deltas = transcriptDeltas({ deltaBytes: 1_000_000, deltaMessages: 3 });
+    expect(await deltas.grown(file, 100_000)).toBe(true);
+    expect(await deltas.grown(file, 100_000)).toBe(false);
+  });
+
   test("is counted whole when it is told of faster than it is looked at", async () => {
     const file = join(sessions, "a.jsonl");
     writeFileSync(file, turn("start"));
@@ -145,5 +153,42 @@ describe("export to Markdown", () => {
     const noFolder = join(sessions, "a.jsonl");
     expect(exportSessions({ sessionsDir: noFolder, exportDir, now: Date.now() })).rejects.toThrow("ENOTDIR");
     expect(readdirSync(exportDir).toSorted()).toEqual(["a.md", "mine.md"]);
+  });
+
+  test("what can't be exported keeps nothing else from it, and is said", async () => {
+    const exportDir = join(state, "export");
+    const longest = "x".repeat(244);
+    for (const name of ["0", "ü中 ?#%", longest, "z"]) writeFileSync(join(sessions, `${name}.jsonl`), turn("hello"));
+    mkdirSync(join(sessions, "folder.jsonl"));
+    mkdirSync(join(exportDir, "0.md"), { recursive: true });
+    const { written, problems } = await exportSessions({ sessionsDir: sessions, exportDir, now: Date.now() });
+    expect({ written, problems }).toEqual({
+      written: 3,
+      problems: [expect.stringMatching(/^The transcript .*0\.jsonl was not exported: .*0\.md is not a note/)],
+    });
+    expect(readdirSync(exportDir).toSorted()).toEqual(["0.md", `${longest}.md`, "z.md", "ü中 ?#%.md"]);
+  });
+
+  test("somebody's note with the name or the heading of an exported one stays as it is", async () => {
+    const exportDir = join(state, "export");
+    mkdirSync(exportDir);
+    writeFileSync(join(sessions, "a.jsonl"), turn("hello there"));
+    writeFileSync(join(exportDir, "a.md"), "# What I think of a\n");
+    writeFileSync(join(exportDir, "plan.md"), "# Session plan for spring\n");
+    utimesSync(join(exportDir, "a.md"), 1_000_000_000, 1_000_000_000);
+    const { written, removed, problems } = await exportSessions({ sessionsDir: sessions, exportDir, now: Date.now() });
+    expect([written, removed, problems.length]).toEqual([0, 0, 1]);
+    expect(readFileSync(join(exportDir, "a.md"), "utf8")).toBe("# What I think of a\n");
+    expect(readdirSync(exportDir).toSorted()).toEqual(["a.md", "plan.md"]);
+  });
+
+  test("what a process left unfinished goes when it is old", async () => {
+    const exportDir = join(state, "export");
+    mkdirSync(exportDir);
+    for (const name of [".memq-export-1", ".memq-exporter"]) writeFileSync(join(exportDir, name), "# Session a\n");
+    await exportSessions({ sessionsDir: sessions, exportDir, now: Date.now() });
+    expect(readdirSync(exportDir)).toHaveLength(2);
+    await exportSessions({ sessionsDir: sessions, exportDir, now: Date.now() + 7_200_000 });
+    expect(readdirSync(exportDir)).toEqual([".memq-exporter"]);
   });
 });

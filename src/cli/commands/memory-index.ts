@@ -62,9 +62,8 @@ export async function indexWithProgress(engine: MemoryEngine, force: boolean): P
   }
 }
 
-function noteProblems({ warnings, skipped, embedding }: SyncReport, provider: string): void {
-  for (const warning of warnings) notice(warning);
-  for (const { path, reason } of skipped) notice(`Skipped ${path}: ${reason}.`);
+/** What the engine has not said already. */
+function noteProblems({ skipped, embedding }: SyncReport, provider: string): void {
   if (skipped.length > 0) notice(`${skipped.length} skipped.`);
   if (embedding.state === "failed" || embedding.state === "pending")
     notice(embedding.reason ?? `Embedding: ${embedding.state}.`);

@@ -61,7 +61,9 @@ function rowOf(open: OpenQmd, hit: Hit, options: RowOptions): Row {
     score,
     file: onDisk ? shownPath(disk) : documentName(open, hit),
     line: hunk.line,
-    matches: hunk.matches,
+    get matches() {
+      return hunk.matches;
+    },
     title,
     ...(context === undefined ? {} : { context }),
     text: whole ? hit.body : `${hunk.header}\n${hunk.text}`,

@@ -5,21 +5,33 @@ import type { Freshness } from "../sync/freshness.ts";
 import type { SyncReport } from "../sync/report.ts";
 import type { ServedAgent } from "./backend.ts";
 import type { EngineOptions, IndexOptions } from "./engine.ts";
-import { inBackground, type Keeper, type KeeperTools } from "./keeper.ts";
+import { inBackground, type Keeper, type KeeperTools, type KeptFresh } from "./keeper.ts";
 
 /** The built-in index. */
-export async function keepOwn(agent: ServedAgent, options: EngineOptions, tools: KeeperTools): Promise<Keeper> {
+export async function keepBuiltin(agent: ServedAgent, options: EngineOptions, tools: KeeperTools): Promise<Keeper> {
   const { home } = agent;
   const freshness = options.live ? await openFreshness(agent, tools, options) : null;
   const sync = (wanted: IndexOptions): Promise<SyncReport> =>
     freshness === null ? syncOnce(home, wanted) : freshness.sync(wanted);
   return {
-    freshness,
+    freshness: freshness && kept(freshness),
     sync,
     async syncInBackground(written) {
       const work = tools.noted(sync({ onProgress: ({ phase }) => phase === "embed" && written() }));
       await inBackground(work, tools.teller);
     },
+  };
+}
+
+/** Timers of the built-in index run from the start, and what was written is like what has changed. */
+function kept(freshness: Freshness): KeptFresh {
+  return {
+    ...freshness,
+    get watching() {
+      return freshness.watching;
+    },
+    begin() {},
+    appended: () => freshness.outdated(),
   };
 }
 
