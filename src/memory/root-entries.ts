@@ -18,7 +18,11 @@ type EntryFile = {
   texts: Map<number, string[]>;
   tokens: number;
   frequencies: Map<string, number>;
+  /** Tokens and trigger phrases by what they were made from: an edit leaves most entries as they were. */
+  words: Map<string, EntryWords>;
 };
+
+type EntryWords = { tokens: string[]; phrases: string[][] };
 
 /** What was read of each workspace's files: a message comes with every turn, the files change now and then. */
 const known = new Map<string, EntryFile>();
@@ -40,27 +44,31 @@ export async function readRootEntries(
     const note = await readOwnNote(workspace, path, before?.note);
     if (typeof note === "string") unread.push(note);
     if (note === null || typeof note === "string" || files.has(note.file)) continue;
-    const file = note === before?.note ? before : entryFile(path, note, cutting);
+    const file = note === before?.note ? before : entryFile(path, note, cutting, before?.words);
     known.set(key, file);
     files.set(note.file, file);
   }
   return { entries: [...files.values()].flatMap(({ entries }) => entries), unread, files: [...files.values()] };
 }
 
-function entryFile(path: string, note: OwnNote, cutting: Cutting): EntryFile {
+function entryFile(path: string, note: OwnNote, cutting: Cutting, known?: Map<string, EntryWords>): EntryFile {
   const entries: TrustedEntry[] = [];
   const texts = new Map<number, string[]>();
+  const words = new Map<string, EntryWords>();
   const frequencies = new Map<string, number>();
   let total = 0;
   for (const { text, startLine, triggers = [], projects = [] } of cutPassages(note.text, cutting)) {
-    const tokens = indexTokens(text);
+    const source = [text, ...triggers].join("\0");
+    const made = known?.get(source) ?? { tokens: indexTokens(text), phrases: triggers.map(phraseWords) };
+    words.set(source, made);
+    const { tokens, phrases } = made;
     texts.set(startLine, tokens);
     total += tokens.length;
     for (const token of new Set(tokens)) frequencies.set(token, (frequencies.get(token) ?? 0) + 1);
     if (triggers.length === 0) continue;
-    entries.push({ text: text.trim(), path, startLine, phrases: triggers.map(phraseWords), projects });
+    entries.push({ text: text.trim(), path, startLine, phrases, projects });
   }
-  return { path, note, entries, texts, tokens: total, frequencies };
+  return { path, note, entries, texts, tokens: total, frequencies, words };
 }
 
 /** How well some of the entries answer a message by their words, 0 to 1, by `path:startLine`. */
