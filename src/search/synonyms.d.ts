@@ -1,0 +1,4 @@
+declare module "*.txt" {
+  const path: string;
+  export default path;
+}

@@ -1,0 +1,43 @@
+import { expect, test } from "bun:test";
+import { parseQuery } from "../../src/search/query.ts";
+import { synonymsOf } from "../../src/search/synonyms.ts";
+import { testHome } from "./homes.ts";
+
+function synonyms(query: string): string[] {
+  return synonymsOf(parseQuery(query, "plain").terms).map(({ term }) => term);
+}
+
+test("words that may mean the same are known, most likely first, and those of the query are none", () => {
+  expect(synonyms("movie")[0]).toBe("pic");
+  expect(synonyms("movie")).toContain("film");
+  expect(synonyms("movie film")).not.toContain("film");
+  for (const query of ["john", "NOTE-4711", "黑豹队", "xyzzy", ""]) expect(synonyms(query)).toEqual([]);
+});
+
+test("likeness lies between nothing and the word itself", () => {
+  for (const { likeness } of synonymsOf(parseQuery("begin a job with the kid in a car", "plain").terms)) {
+    expect(likeness).toBeGreaterThan(0);
+    expect(likeness).toBeLessThan(1);
+  }
+});
+
+test("a note with the word stands before one with a synonym, which stands before one with neither", async () => {
+  const home = await testHome({
+    "memory/a.md": "Ann sold her green car and walks to work now.\n",
+    "memory/b.md": "Ann sold her green automobile and walks to work now.\n",
+    "memory/c.md": "Ann sold her green guitar and walks to work now.\n",
+  });
+  const { hits } = await home.ask("Who sold a green car?");
+  expect(hits.map(({ path }) => path)).toEqual(["memory/a.md", "memory/b.md", "memory/c.md"]);
+  home.close();
+});
+
+test("where no note has the word, one with a synonym is found", async () => {
+  const home = await testHome({
+    "memory/a.md": "Her automobile is in the garage.\n",
+    "memory/b.md": "The weather was fine.\n",
+  });
+  const { hits } = await home.ask("car");
+  expect(hits.map(({ path }) => path)).toEqual(["memory/a.md"]);
+  home.close();
+});
