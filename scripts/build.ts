@@ -43,6 +43,8 @@ const result = await Bun.build({
     autoloadBunfig: false,
     // Most commands end before compiled code pays; what runs long says so (`expectMuchWork`). A quarter less for a cold search.
     jitPolicy: 100,
+    // What a search uses lies together, so that less of the file is read (`build/record-order.ts`): a twentieth less.
+    bytecodeOrder: join(root, "scripts/build/search.order"),
   },
   throw: false,
 });

@@ -141,7 +141,7 @@ export const METHODS: Readonly<Record<string, Method>> = {
     async ({ agentId, ...request }, session) => {
       const engine = await session.engine(agentId);
       const { recallForMessage } = await import("../memory/recall-message.ts");
-      return engine.withIndex((index) => recallForMessage(engine.agent, index, request));
+      return recallForMessage(engine.agent, request);
     },
   ),
 

@@ -36,7 +36,7 @@ export function calledEntries(entries: TrustedEntry[], message: string, projectK
 
 /**
  * The entries that a message calls up, best first. The score is `0.8 · best phrase + 0.2 · relevance`, where relevance (0 to 1, by
- * `path:startLine`) is what a keyword search of the message gave the entry.
+ * `path:startLine`) says how well the entry answers the message by its words.
  */
 export function recalledEntries(
   called: CalledEntry[],

@@ -151,21 +151,16 @@ function bodiesOf(tokens: ReadonlyMap<number, { body: string }>): string[] {
   return Array.from(tokens.values(), ({ body }) => body);
 }
 
-/** A text that stands in no index: its tokens in order, and each of them once. */
-export type LooseText = { tokens: string[]; words: ReadonlySet<string> };
+/** Texts that stand in no index: how many there are, how many tokens they have together, and how many of them hold a term. */
+export type LooseTexts = { passages: number; tokens: number; frequencyOf: (term: string) => number };
 
-/** BM25 of texts that stand in no index, among all that stand beside them; 0 for one that holds no word of the query. */
-export function scoreTexts(parsed: ParsedQuery, texts: readonly LooseText[], among: readonly LooseText[]): number[] {
-  const length = among.reduce((sum, { tokens }) => sum + tokens.length, 0);
-  const frequencies = new Map(
-    parsed.terms.map(({ term }) => [
-      term,
-      among.reduce((count, { words }) => (words.has(term) ? count + 1 : count), 0),
-    ]),
-  );
-  const rarity = { frequencies, passages: among.length, meanBody: length / Math.max(1, among.length), synonyms: [] };
-  const score = scorer(parsed, rarity);
-  return texts.map(({ tokens }) => score(tokens.join(" "), "", tokens.length).bm25);
+/** BM25 of texts that stand in no index, given by their tokens, among all that stand beside them; 0 for one without a word of the query. */
+export function scoreTexts(parsed: ParsedQuery, texts: readonly string[][], among: LooseTexts): number[] {
+  const frequencies = new Map(parsed.terms.map(({ term }) => [term, among.frequencyOf(term)]));
+  const { passages } = among;
+  const meanBody = among.tokens / Math.max(1, passages);
+  const score = scorer(parsed, { frequencies, passages, meanBody, synonyms: [] });
+  return texts.map((tokens) => score(tokens.join(" "), "", tokens.length).bm25);
 }
 
 /**

@@ -59,17 +59,6 @@ export function rankingFacts(index: Index, passageIds: readonly number[]): Map<n
   return new Map(rows.map((row) => [row.passageId, row]));
 }
 
-/** Every passage that carries triggers (`MEMORY.md` and `USER.md` entries): few, and read at each recall. */
-export function passagesWithTriggers(index: Index, collections: readonly string[]): PassageRow[] {
-  return index.db
-    .query<StoredPassage, [string]>(
-      `${SELECT_PASSAGE} WHERE triggers IS NOT NULL AND document_id IN (
-         SELECT id FROM documents WHERE active = 1 AND collection IN (SELECT value FROM json_each(?))) ORDER BY document_id, seq`,
-    )
-    .all(JSON.stringify(collections))
-    .map(toRow);
-}
-
 /** Passages per collection. */
 export function passageCounts(index: Index): Map<string, number> {
   const rows = index.db

@@ -1,6 +1,6 @@
 // An agent's memory as a gateway sees it: recall, context, append, flush, transcripts, watching.
 import { afterEach, describe, expect, test } from "bun:test";
-import { appendFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Client, makeHome, startRpc } from "./client.ts";
 
@@ -58,6 +58,21 @@ describe("recall and context", () => {
       (await client.call("memory.context", params)).files.map((file: { path: string }) => file.path);
     expect(await paths({})).toEqual(["MEMORY.md"]);
     expect(await paths({ sessionKey: "agent:main:discord:group:7" })).toEqual([]);
+  });
+
+  test("an entry is recalled as it stands now, indexed or not, and a file that can't be read is named", async () => {
+    const { client, home } = await open(notes);
+    const recall = () => client.call("memory.recall", { message: "please check the gateway setup" });
+    await recall();
+    writeFileSync(join(home.workspace, "MEMORY.md"), "- Keep it on port 1234. <!-- trigger: gateway setup -->\n");
+    expect((await recall()).entries).toMatchObject([{ startLine: 1, text: "- Keep it on port 1234." }]);
+    rmSync(join(home.workspace, "MEMORY.md"));
+    symlinkSync(join(home.workspace, "memory/2026-01-01.md"), join(home.workspace, "MEMORY.md"));
+    expect(await recall()).toEqual({
+      entries: [],
+      context: "",
+      warning: expect.stringContaining("MEMORY.md was not read"),
+    });
   });
 
   test("what is appended is found", async () => {

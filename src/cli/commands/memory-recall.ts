@@ -19,10 +19,10 @@ export function run(invocation: Invocation): Promise<void> {
     projectKeys: values(invocation, "project"),
   };
   return withEngine(invocation, async (engine) => {
-    if (engine.isEmpty()) await engine.index({});
-    const answer = await engine.withIndex((index) => recallForMessage(engine.agent, index, request));
+    const answer = await recallForMessage(engine.agent, request);
     const withheld = longTermWithheld(request, engine.agent.memory.agentId);
     if (withheld !== null) notice(withheld);
+    if (answer.warning !== undefined) notice(answer.warning);
     if (flag(invocation, "json")) writeJson(answer);
     else if (answer.context !== "") writeOut(`${printableText(answer.context)}\n`);
     else if (withheld === null) notice("No entry is called up by this message.");
