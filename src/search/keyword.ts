@@ -1,6 +1,7 @@
-import { corpusStats, documentFrequencies, keywordCandidates, tokensOf } from "../store/keyword.ts";
+import { corpusStats, documentFrequencies, keywordCandidates, type PassageTokens, tokensOf } from "../store/keyword.ts";
 import type { Index, KeywordCandidate, KeywordMatch, KeywordPhrase, Scope } from "../store/types.ts";
 import { enough, type LegScope } from "./leg.ts";
+import { endsOf, type PackedTexts, packedTexts, tokenPlaces } from "./packed.ts";
 import type { ParsedQuery, QueryTerm } from "./query.ts";
 import { knownRunScorer, runScorer } from "./runs.ts";
 import { type Synonym, synonymsOf } from "./synonyms.ts";
@@ -54,17 +55,18 @@ export function keywordLeg(index: Index, query: ParsedQuery, scope: LegScope): K
   const rarity = rarityOf(index, parsed);
   const candidates = candidatesOf(index, parsed, parsed.match, rarity, scope);
   const closely = [...candidates.slice(0, SCORED), ...holdingPhrases(index, parsed, scope)];
-  const score = scorer(parsed, rarity);
-  const ids = [...new Set(closely.map((candidate) => candidate.passageId))];
-  const tokens = tokensOf(index, ids);
+  const documents = new Map(closely.map(({ passageId, documentId }) => [passageId, documentId]));
+  const tokens = tokensOf(index, [...documents.keys()]);
+  const texts = [...tokens.values()];
+  const bodies = texts.map(({ body }) => body);
+  const packed = packedTexts(bodies);
+  const scores = scoresOf(parsed, rarity, texts, packed);
+  const runs = runScorer(query, bodies, packed);
   const hits = new Map<number, KeywordHit>();
-  const runs = runScorer(query, bodiesOf(tokens));
   let least = Infinity;
-  for (const { passageId, documentId } of closely) {
-    const found = tokens.get(passageId);
-    if (found === undefined || hits.has(passageId)) continue;
-    const { bm25, exact } = score(found.body, found.name, found.length);
-    const hit = { passageId, documentId, bm25: bm25 + runs(found.body), exact };
+  for (const [place, passageId] of [...tokens.keys()].entries()) {
+    const { bm25, exact } = scores[place]!;
+    const hit = { passageId, documentId: documents.get(passageId)!, bm25: bm25 + runs(bodies[place]!), exact };
     hits.set(passageId, hit);
     least = Math.min(least, hit.bm25);
   }
@@ -137,18 +139,17 @@ export function scoreByKeyword(index: Index, query: ParsedQuery, passageIds: rea
   const parsed = withFewTerms(index, query);
   const scores = new Map<number, number>();
   if (parsed.match === null || passageIds.length === 0) return scores;
-  const score = scorer(parsed, rarityOf(index, parsed));
   const tokens = tokensOf(index, passageIds);
-  const runs = knownRunScorer(query) ?? runScorer(query, bodiesOf(tokens));
-  for (const [passageId, { body, name, length }] of tokens) {
-    const { bm25 } = score(body, name, length);
-    if (bm25 > 0) scores.set(passageId, bm25 + runs(body));
+  const texts = [...tokens.values()];
+  const bodies = texts.map(({ body }) => body);
+  const packed = packedTexts(bodies);
+  const found = scoresOf(parsed, rarityOf(index, parsed), texts, packed);
+  const runs = knownRunScorer(query) ?? runScorer(query, bodies, packed);
+  for (const [place, passageId] of [...tokens.keys()].entries()) {
+    const { bm25 } = found[place]!;
+    if (bm25 > 0) scores.set(passageId, bm25 + runs(bodies[place]!));
   }
   return scores;
-}
-
-function bodiesOf(tokens: ReadonlyMap<number, { body: string }>): string[] {
-  return Array.from(tokens.values(), ({ body }) => body);
 }
 
 /** Texts that stand in no index: how many there are, how many tokens they have together, and how many of them hold a term. */
@@ -159,8 +160,9 @@ export function scoreTexts(parsed: ParsedQuery, texts: readonly string[][], amon
   const frequencies = new Map(parsed.terms.map(({ term }) => [term, among.frequencyOf(term)]));
   const { passages } = among;
   const meanBody = among.tokens / Math.max(1, passages);
-  const score = scorer(parsed, { frequencies, passages, meanBody, synonyms: [] });
-  return texts.map((tokens) => score(tokens.join(" "), "", tokens.length).bm25);
+  const joined = texts.map((tokens) => ({ body: tokens.join(" "), name: "", length: tokens.length }));
+  const bodies = packedTexts(joined.map(({ body }) => body));
+  return scoresOf(parsed, { frequencies, passages, meanBody, synonyms: [] }, joined, bodies).map(({ bm25 }) => bm25);
 }
 
 /**
@@ -183,8 +185,8 @@ function withFewTerms(index: Index, parsed: ParsedQuery): ParsedQuery {
   return { ...parsed, terms, phrases, match: any.length === 0 ? null : { ...parsed.match, any } };
 }
 
-/** `length` is the number of tokens in the body. */
-type Scorer = (body: string, name: string, length: number) => { bm25: number; exact: boolean };
+/** What words and phrases are worth in a passage. */
+type Score = { bm25: number; exact: boolean };
 
 type ScoredTerm = {
   term: string;
@@ -195,45 +197,60 @@ type ScoredTerm = {
   exact: boolean;
 };
 
-function scorer(parsed: ParsedQuery, rarity: Rarity): Scorer {
+/** The scores of texts, in their order; `bodies` are theirs. Loops are plain ones: most processes ask once and compile none of this. */
+function scoresOf(parsed: ParsedQuery, rarity: Rarity, texts: readonly PassageTokens[], bodies: PackedTexts): Score[] {
   const { meanBody, synonyms } = rarity;
   const terms = scoredTerms(parsed, rarity);
-  const visitTerms = termVisitor([...terms, ...synonyms]);
+  const own = terms.length;
+  const numbers = new Map([...terms, ...synonyms].map(({ term }, number) => [term, number]));
+  const [tokens, termOf] = [[...numbers.keys()], [...numbers.values()]];
+  const found = tokenPlaces(bodies, tokens);
+  const ends = endsOf(bodies);
+  const packedNames = packedTexts(texts.map(({ name }) => name));
+  const named = tokenPlaces(packedNames, tokens);
+  const nameEnds = endsOf(packedNames);
+  const isClosenessKnown = terms.filter(({ placed }) => placed).length > 1;
   const phrases = parsed.phrases.map((phrase) => phrase.join(" "));
-  const counts = new Float64Array(terms.length);
-  const alike = new Float64Array(terms.length);
-  const told = new Float64Array(terms.length);
   const readTurns = turnReader(terms.map(({ term }) => term));
-  return (body, name, length) => {
+  const counts = new Float64Array(own);
+  const alike = new Float64Array(own);
+  const told = new Float64Array(own);
+  let next = 0;
+  let nextName = 0;
+  return texts.map(({ body, name, length }, text) => {
     counts.fill(0);
     alike.fill(0);
     told.fill(0);
-    const window = new Window(terms);
     const isTold = readTurns(body);
-    visitTerms(body, (term, place, start) => {
-      const synonym = synonyms[term - terms.length];
-      if (synonym !== undefined) {
-        alike[synonym.place]! += SYNONYM * synonym.likeness;
-        return;
+    const window = isClosenessKnown ? new Window(terms) : null;
+    for (; found.at[next]! < ends[text]!; next++) {
+      const at = found.at[next]!;
+      const term = termOf[found.token[next]!]!;
+      if (term >= own) {
+        const { place: meant, likeness } = synonyms[term - own]!;
+        alike[meant]! += SYNONYM * likeness;
+        continue;
       }
       counts[term]!++;
-      if (isTold?.(start) === true) told[term]!++;
-      if (terms[term]!.placed) window.add(term, place);
-    });
-    visitTerms(name, (term) => {
-      if (term < terms.length) counts[term]! += NAME_WEIGHT;
-    });
+      if (isTold?.(at - bodies.starts[text]! + 2) === true) told[term]!++;
+      if (window !== null && terms[term]!.placed) window.add(term, at, bodies.text);
+    }
+    for (; named.at[nextName]! < nameEnds[text]!; nextName++) {
+      const term = termOf[named.token[nextName]!]!;
+      if (term < own) counts[term]! += NAME_WEIGHT;
+    }
     const norm = K1 * (1 - B + (B * length) / Math.max(meanBody, 1));
-    let bm25 = CLOSENESS * window.closeness();
+    let bm25 = window === null ? 0 : CLOSENESS * window.closeness();
     let exact = phrases.some((phrase) => holdsRun(body, phrase) || holdsRun(name, phrase));
-    for (const [place, term] of terms.entries()) {
-      const frequency = counts[place]! + alike[place]!;
+    for (let term = 0; term < own; term++) {
+      const frequency = counts[term]! + alike[term]!;
       if (frequency === 0) continue;
-      bm25 += saturated(term.weight, frequency, norm) + TOLD * saturated(term.weight, told[place]!, norm);
-      exact ||= term.exact && counts[place]! > 0;
+      const { weight, exact: decides } = terms[term]!;
+      bm25 += saturated(weight, frequency, norm) + TOLD * saturated(weight, told[term]!, norm);
+      exact ||= decides && counts[term]! > 0;
     }
     return { bm25, exact };
-  };
+  });
 }
 
 /** How many passages hold each term or, in part, what means the same: a word is not rare whose meaning is common. */
@@ -269,32 +286,13 @@ function scoredTerms(parsed: ParsedQuery, rarity: Rarity): ScoredTerm[] {
   });
 }
 
-type TermVisitor = (tokens: string, visit: (term: number, place: number, start: number) => void) => void;
+/** As many tokens as the window is wide, each behind its blank. */
+const WINDOW_LONG = new RegExp(" [^ ]*".repeat(WINDOW_TOKENS), "y");
 
-/**
- * Makes a function that calls `visit` for each of the terms in a string of tokens, with its offset behind a first blank and a place: places are as far apart as the tokens
- * are, but never further than the window is wide. The search is one expression's, in native code: most processes ask once, and a loop
- * over all characters would end before it is compiled.
- */
-function termVisitor(terms: readonly { term: string }[]): TermVisitor {
-  const places = new Map(terms.map(({ term }, place) => [term, place]));
-  const any = terms.map(({ term }) => term.replace(/[\\^$.*+?()[\]{}|/-]/g, String.raw`\$&`)).join("|");
-  const pattern = new RegExp(` (?:${any})(?= )`, "g");
-  return (tokens, visit) => {
-    const text = ` ${tokens} `;
-    let place = 0;
-    let last = -1;
-    pattern.lastIndex = 0;
-    for (let found = pattern.exec(text); found !== null; found = pattern.exec(text)) {
-      if (last >= 0) place += blanksBetween(text, last, found.index);
-      last = found.index;
-      visit(places.get(found[0].slice(1))!, place, found.index + 1);
-    }
-  };
-}
-
-/** How many blanks stand behind `from` up to `to`, itself one; counted up to the width of the window. */
-function blanksBetween(text: string, from: number, to: number): number {
+/** How many tokens stand from one blank to another, counted up to the width of the window; what is far away is told by one expression. */
+function tokensBetween(text: string, from: number, to: number): number {
+  WINDOW_LONG.lastIndex = from;
+  if (to - from >= 2 * WINDOW_TOKENS && WINDOW_LONG.test(text) && WINDOW_LONG.lastIndex <= to) return WINDOW_TOKENS;
   let count = 0;
   for (let at = from; at < to && count < WINDOW_TOKENS; at = text.indexOf(" ", at + 1)) count++;
   return count;
@@ -309,28 +307,44 @@ function holdsRun(tokens: string, run: string): boolean {
 class Window {
   private readonly places: number[] = [];
   private readonly found: number[] = [];
-  private readonly counts: Uint16Array;
+  private readonly counts: number[];
   private sum = 0;
   private first = 0;
   private heaviest = 0;
   private best = 0;
+  /** The last match: its term, its offset and its place among the tokens; whether the window has it. */
+  private term = 0;
+  private at = -1;
+  private place = 0;
+  private isIn = false;
 
   constructor(private readonly terms: readonly ScoredTerm[]) {
-    this.counts = new Uint16Array(terms.length);
+    this.counts = terms.map(() => 0);
   }
 
-  /** Takes the next match, in the order of the text. */
-  add(term: number, place: number): void {
+  /** Takes the next match, in the order of the text. What stands alone is only as heavy as it is. */
+  add(term: number, at: number, text: string): void {
     const weight = this.terms[term]!.weight + PRESENCE;
-    if (this.counts[term]!++ === 0) this.sum += weight;
+    if (weight > this.heaviest) this.heaviest = weight;
+    const gap = this.at < 0 ? WINDOW_TOKENS : tokensBetween(text, this.at, at);
+    const isNear = gap < WINDOW_TOKENS;
+    if (isNear && !this.isIn) this.enter(this.term, this.place);
+    this.term = term;
+    this.at = at;
+    this.place += gap;
+    this.isIn = isNear;
+    if (isNear) this.enter(term, this.place);
+  }
+
+  private enter(term: number, place: number): void {
+    if (this.counts[term]!++ === 0) this.sum += this.terms[term]!.weight + PRESENCE;
     this.places.push(place);
     this.found.push(term);
     while (place - this.places[this.first]! >= WINDOW_TOKENS) {
       const left = this.found[this.first++]!;
       if (--this.counts[left]! === 0) this.sum -= this.terms[left]!.weight + PRESENCE;
     }
-    this.heaviest = Math.max(this.heaviest, weight);
-    this.best = Math.max(this.best, this.sum);
+    if (this.sum > this.best) this.best = this.sum;
   }
 
   /** What the distinct terms that stand closest together weigh, beyond the heaviest of them: nothing for a single word. */

@@ -19,7 +19,6 @@ export type Candidate = LegScores & {
 
 /** A candidate with everything that decides its place. */
 export type Ranked = Fused<Candidate> & {
-  facts: RankingFacts;
   recency: number;
   importance: number;
   /** Key times recency and importance: the order within a tier. */
@@ -27,38 +26,65 @@ export type Ranked = Fused<Candidate> & {
   score: number;
 };
 
-/** Applies recency and importance and sorts: name tiers, exact words and phrases, merit; ties by place in the home. */
+/**
+ * Applies recency and importance and sorts: name tiers, exact words and phrases, merit; ties by place in the home. Where neither age nor
+ * importance counts, facts are read of ties alone; a passage that is gone then leaves when it is cited.
+ */
 export function weighed(
   fused: Fused<Candidate>[],
-  factsById: Map<number, RankingFacts>,
+  readFacts: (passageIds: number[]) => Map<number, RankingFacts>,
   request: SearchRequest,
   collections: Map<string, Collection>,
 ): Ranked[] {
-  const { profile, asOf } = request;
-  const place = new Map(request.collections.map((name, index) => [name, index]));
+  const { recency, importance } = request.profile;
+  if (recency.mode === "off" && !importance) {
+    const ranked = fused.map((candidate) => weighedBy(candidate, 1, 1)).sort(compareMerit);
+    const tied = ranked.filter((row, at) => isTied(row, ranked[at - 1]) || isTied(row, ranked[at + 1]));
+    return tied.length === 0 ? ranked : ranked.sort(comparison(readFacts(idsOf(tied)), request));
+  }
+  const facts = readFacts(idsOf(fused));
   const ranked: Ranked[] = [];
   for (const candidate of fused) {
-    const facts = factsById.get(candidate.passageId);
-    const source = facts && collections.get(facts.collection)?.source;
-    if (!facts || !source) continue;
-    const { recency: rule } = profile;
-    const recency = rule.mode === "off" ? 1 : recencyFactor(fadesFrom(facts, source, rule.undated), asOf, rule);
-    const importance = profile.importance ? importanceFactor(facts.importance) : 1;
-    const factor = recency * importance;
-    const score = candidate.nameTier > 0 ? 1 : candidate.level * factor;
-    ranked.push({ ...candidate, facts, recency, importance, merit: candidate.key * factor, score });
+    const known = facts.get(candidate.passageId);
+    const source = known && collections.get(known.collection)?.source;
+    if (!known || !source) continue;
+    const age =
+      recency.mode === "off" ? 1 : recencyFactor(fadesFrom(known, source, recency.undated), request.asOf, recency);
+    ranked.push(weighedBy(candidate, age, importance ? importanceFactor(known.importance) : 1));
   }
-  return ranked.sort(
-    (a, b) =>
-      b.nameTier - a.nameTier ||
-      Number(b.exact) - Number(a.exact) ||
-      b.merit - a.merit ||
-      (b.bm25 ?? 0) - (a.bm25 ?? 0) ||
-      (place.get(a.facts.collection) ?? 0) - (place.get(b.facts.collection) ?? 0) ||
-      compareText(a.facts.path, b.facts.path) ||
-      a.facts.seq - b.facts.seq ||
-      a.passageId - b.passageId,
+  return ranked.sort(comparison(facts, request));
+}
+
+function idsOf(candidates: readonly Candidate[]): number[] {
+  return candidates.map(({ passageId }) => passageId);
+}
+
+function weighedBy(candidate: Fused<Candidate>, recency: number, importance: number): Ranked {
+  const factor = recency * importance;
+  const score = candidate.nameTier > 0 ? 1 : candidate.level * factor;
+  return { ...candidate, recency, importance, merit: candidate.key * factor, score };
+}
+
+function compareMerit(a: Ranked, b: Ranked): number {
+  return (
+    b.nameTier - a.nameTier || Number(b.exact) - Number(a.exact) || b.merit - a.merit || (b.bm25 ?? 0) - (a.bm25 ?? 0)
   );
+}
+
+function isTied(row: Ranked, other: Ranked | undefined): boolean {
+  return other !== undefined && compareMerit(row, other) === 0;
+}
+
+function comparison(facts: Map<number, RankingFacts>, request: SearchRequest): (a: Ranked, b: Ranked) => number {
+  const place = new Map(request.collections.map((name, index) => [name, index]));
+  const compareFacts = (a: RankingFacts, b: RankingFacts): number =>
+    (place.get(a.collection) ?? 0) - (place.get(b.collection) ?? 0) || compareText(a.path, b.path) || a.seq - b.seq;
+  return (a, b) => {
+    const byMerit = compareMerit(a, b);
+    if (byMerit !== 0) return byMerit;
+    const [one, other] = [facts.get(a.passageId), facts.get(b.passageId)];
+    return (one && other ? compareFacts(one, other) : 0) || a.passageId - b.passageId;
+  };
 }
 
 function compareText(a: string, b: string): number {

@@ -1,3 +1,4 @@
+import { endsOf, offsetsOf, type PackedTexts, packedTexts } from "./packed.ts";
 import type { ParsedQuery } from "./query.ts";
 
 /** What a passage's runs of characters add to its score; `body` is its tokens joined by blanks. */
@@ -24,28 +25,37 @@ const scorers = new WeakMap<ParsedQuery, RunScorer>();
  * stemmer keeps apart, and which words, little ones too, stand next to each other. A run weighs what it tells about the passages that
  * `bodies` are the tokens of: nothing when all of them hold it. Scripts without blanks have pairs for all that, and no runs here.
  */
-export function runScorer(query: ParsedQuery, bodies: readonly string[]): RunScorer {
+export function runScorer(query: ParsedQuery, bodies: readonly string[], packed?: PackedTexts): RunScorer {
   const runs = runsOf(query.words);
   if (runs.length === 0) return () => 0;
-  const count = asked++ < ASKED_BEFORE_LOOP ? runsSearchedIn : runsWalkedIn;
-  const known = new Map<string, Uint16Array>();
-  const frequencies = new Float64Array(runs.length);
-  count(bodies, runs).forEach((counts, at) => {
-    known.set(bodies[at]!, counts);
-    for (let place = 0; place < counts.length; place++) if (counts[place]! > 0) frequencies[place]!++;
-  });
+  const isFirst = asked++ < ASKED_BEFORE_LOOP;
+  const found = isFirst ? runsSearchedIn(bodies, runs, query.words, packed) : runsWalkedIn(bodies, runs);
+  const known = new Map(found.counts.map((counts, at) => [bodies[at]!, counts]));
+  const frequencies = new Float64Array(found.counts[0]?.length ?? 0);
+  for (const counts of found.counts)
+    for (let unit = 0; unit < counts.length; unit++) if (counts[unit]! > 0) frequencies[unit]!++;
   const weights = frequencies.map((frequency) => Math.log((known.size + 1) / (frequency + 1)));
+  const asUnits = new Float64Array(weights.length);
+  for (const unit of found.unitOf) if (unit >= 0) asUnits[unit]! += weights[unit]!;
+  const unheld = Math.log(known.size + 1);
   const score: RunScorer = (body) => {
-    const counts = known.get(body) ?? runsWalkedIn([body], runs)[0]!;
-    let sum = 0;
-    for (let place = 0; place < counts.length; place++) {
-      const count = counts[place]!;
-      if (count > 0) sum += (weights[place]! * count * (K1 + 1)) / (count + K1);
-    }
-    return WEIGHT * sum;
+    const counts = known.get(body);
+    if (counts !== undefined) return WEIGHT * weighed(counts, asUnits);
+    const asRuns = Float64Array.from(runs, (_, run) => weights[found.unitOf[run]!] ?? unheld);
+    return WEIGHT * weighed(runsWalkedIn([body], runs).counts[0]!, asRuns);
   };
   scorers.set(query, score);
   return score;
+}
+
+/** What counted runs are worth, each saturated. */
+function weighed(counts: Uint16Array, weights: Float64Array): number {
+  let sum = 0;
+  for (let place = 0; place < counts.length; place++) {
+    const count = counts[place]!;
+    if (count > 0) sum += (weights[place]! * count * (K1 + 1)) / (count + K1);
+  }
+  return sum;
 }
 
 /** The scorer that was last made for a query, or null. */
@@ -55,32 +65,70 @@ export function knownRunScorer(query: ParsedQuery): RunScorer | null {
 
 /** The different runs of a string of words. */
 function runsOf(words: string): string[] {
-  const runs = new Set<string>();
-  const text = words === "" ? "" : ` ${words} `;
-  for (let at = 0; at + RUN_LENGTH <= text.length && runs.size < MAX_RUNS; at++)
-    runs.add(text.slice(at, at + RUN_LENGTH));
-  return [...runs];
+  const runs = new Set(words === "" ? [] : runsWithin(` ${words} `));
+  return [...runs].slice(0, MAX_RUNS);
 }
 
-/** How often each body holds each run: bytes are searched for one run after the other, in native code. */
-export function runsSearchedIn(bodies: readonly string[], runs: readonly string[]): Uint16Array[] {
-  const text = ` ${bodies.join(" \n ")} `;
-  const isBytes = Buffer.byteLength(text) === text.length;
-  const [encoding, width] = isBytes ? (["latin1", 1] as const) : (["utf16le", 2] as const);
-  const bytes = Buffer.from(text, encoding);
-  let end = 0;
-  const ends = bodies.map((body) => (end += width * (body.length + " \n ".length)));
-  const counts = bodies.map(() => new Uint16Array(runs.length));
-  for (const [place, run] of runs.entries()) {
-    const wanted = Buffer.from(run, encoding);
-    let body = 0;
-    for (let at = bytes.indexOf(wanted); at >= 0; at = bytes.indexOf(wanted, at + 1)) {
-      if (at % width !== 0) continue;
-      while (at >= ends[body]!) body++;
-      counts[body]![place]!++;
-    }
+function runsWithin(text: string): string[] {
+  const runs: string[] = [];
+  for (let at = 0; at + RUN_LENGTH <= text.length; at++) runs.push(text.slice(at, at + RUN_LENGTH));
+  return runs;
+}
+
+/** How often each body holds each unit: a run, or several that always stand together. `unitOf` is the unit of each run, −1 where no body holds it. */
+export type RunCounts = { counts: Uint16Array[]; unitOf: number[] };
+
+/** Where a word is this long, none of its runs reaches so far into it as those that begin or end outside of it don't. */
+const LONG_WORD = 2 * (RUN_LENGTH - 2) + 1;
+
+/**
+ * Counts runs in bodies that are searched for one after the other, in native code. Most runs stand where a whole word of the question
+ * does: long ones of `words` are looked for first, and their middles struck out of `packed`. A run that stands nowhere else has the
+ * word's count.
+ */
+export function runsSearchedIn(
+  bodies: readonly string[],
+  runs: readonly string[],
+  words = "",
+  packed = packedTexts(bodies),
+): RunCounts {
+  const ends = endsOf(packed);
+  const longWords = [...new Set(words.split(" "))].filter(({ length }) => length >= LONG_WORD);
+  const counts = bodies.map(() => new Uint16Array(longWords.length + runs.length));
+  const unitOf = runs.map(() => -1);
+  let units = 0;
+  /** Of each run the units of the words that it is in, as often as it is. */
+  const within = new Map(runs.map((run): [string, number[]] => [run, []]));
+  for (const word of longWords) {
+    const { bytes, width } = packed;
+    const offsets = offsetsOf(packed, ` ${word} `);
+    if (offsets.length === 0) continue;
+    for (const at of offsets) bytes.fill(0, (at + RUN_LENGTH - 1) * width, (at + word.length - RUN_LENGTH + 3) * width);
+    addCounts(counts, offsets, ends, units);
+    for (const run of runsWithin(` ${word} `)) within.get(run)?.push(units);
+    units++;
   }
-  return counts;
+  for (const [place, run] of runs.entries()) {
+    const offsets = offsetsOf(packed, run);
+    const owners = within.get(run)!;
+    if (offsets.length === 0 && owners.length < 2) {
+      unitOf[place] = owners[0] ?? -1;
+      continue;
+    }
+    addCounts(counts, offsets, ends, units);
+    for (const owner of owners) for (const own of counts) own[units]! += own[owner]!;
+    unitOf[place] = units++;
+  }
+  return { counts: counts.map((own) => own.subarray(0, units)), unitOf };
+}
+
+/** Counts what was found at `offsets` in the bodies that it stands in. */
+function addCounts(counts: Uint16Array[], offsets: readonly number[], ends: readonly number[], unit: number): void {
+  let body = 0;
+  for (let nth = 0; nth < offsets.length; nth++) {
+    while (offsets[nth]! >= ends[body]!) body++;
+    counts[body]![unit]!++;
+  }
 }
 
 const BITS_PER_CHARACTER = 30 / RUN_LENGTH;
@@ -88,7 +136,7 @@ const RUN_BITS = 0x3fffffff;
 const SLOTS = 4096;
 
 /** The same by one walk over each body: faster by much where the loop is compiled. */
-export function runsWalkedIn(bodies: readonly string[], runs: readonly string[]): Uint16Array[] {
+export function runsWalkedIn(bodies: readonly string[], runs: readonly string[]): RunCounts {
   const slots = new Uint8Array(SLOTS);
   const places = new Map(runs.map((run, place) => [run, place]));
   for (const run of runs) {
@@ -96,7 +144,7 @@ export function runsWalkedIn(bodies: readonly string[], runs: readonly string[])
     for (let at = 0; at < RUN_LENGTH; at++) hash = nextHash(hash, run.charCodeAt(at));
     slots[slotOf(hash)] = 1;
   }
-  return bodies.map((body) => {
+  const counted = bodies.map((body) => {
     const counts = new Uint16Array(runs.length);
     const text = ` ${body} `;
     let hash = 0;
@@ -108,6 +156,7 @@ export function runsWalkedIn(bodies: readonly string[], runs: readonly string[])
     }
     return counts;
   });
+  return { counts: counted, unitOf: runs.map((_, place) => place) };
 }
 
 /** The hash of the run that ends one character further on: the oldest character is shifted out. */

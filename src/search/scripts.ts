@@ -125,11 +125,9 @@ export function foldWord(word: string, script: number): string {
   }
 }
 
-const BEYOND_ASCII = /[^\0-\x7f]/;
-
 /** Whether `text` has no character above U+007F. */
 export function isAscii(text: string): boolean {
-  if (text.length > 64) return !BEYOND_ASCII.test(text);
+  if (text.length > 64) return Buffer.byteLength(text) === text.length;
   for (let index = 0; index < text.length; index++) if (text.charCodeAt(index) > 0x7f) return false;
   return true;
 }

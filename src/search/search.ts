@@ -3,7 +3,7 @@ import type { Collection, Home } from "../home/types.ts";
 import { documentsIn } from "../store/documents.ts";
 import { tokensOf } from "../store/keyword.ts";
 import { inSnapshot } from "../store/open.ts";
-import { passagesOf, rankingFacts } from "../store/passages.ts";
+import { passagesOf, type RankingFacts, rankingFacts } from "../store/passages.ts";
 import type { Index, Scope } from "../store/types.ts";
 import { withBegunWords } from "./begun-words.ts";
 import { type LegHits, fillScores, gather } from "./candidates.ts";
@@ -71,6 +71,7 @@ export async function search(
     degraded: vector?.degraded ? ["vector"] : [],
     notices: [...lengthNotice(query), ...(vector?.notices ?? []), ...notices],
     stale,
+    parsed,
     ...(vector?.failure ? { providerFailure: vector.failure } : {}),
   };
   return request.rerank ? withReranking(answer, query, request) : answer;
@@ -144,12 +145,8 @@ function rankedRows(
 
 /** Candidates in order: fused, weighed by recency and importance, sorted. */
 export function rankedCandidates(engine: SearchEngine, request: SearchRequest, candidates: Candidate[]): Ranked[] {
-  const fused = fuse(candidates, request.profile);
-  const facts = rankingFacts(
-    engine.index,
-    fused.map((candidate) => candidate.passageId),
-  );
-  return weighed(fused, facts, request, collectionsByName(engine.home));
+  const readFacts = (ids: number[]): Map<number, RankingFacts> => rankingFacts(engine.index, ids);
+  return weighed(fuse(candidates, request.profile), readFacts, request, collectionsByName(engine.home));
 }
 
 /**

@@ -41,13 +41,16 @@ function unitsOf(
 ): Unit[] {
   const units: Unit[] = [];
   let place = 0;
-  for (const [index, line] of text.split("\n").entries()) {
-    const pieces = line.length <= maxChars ? [line] : piecesOf(line, Math.max(1, Math.floor(maxChars / 6)));
-    for (const [at, piece] of pieces.entries()) {
-      const endsLine = at === pieces.length - 1;
-      units.push({ text: piece, line: startLine + index, endsLine, terms: termsIn(piece, place) });
-      place += piece.length + (endsLine ? 1 : 0);
+  let line = startLine;
+  for (const whole of text.split("\n")) {
+    const pieces = whole.length <= maxChars ? [whole] : piecesOf(whole, Math.max(1, Math.floor(maxChars / 6)));
+    const last = pieces.length - 1;
+    for (let at = 0; at <= last; at++) {
+      const piece = pieces[at]!;
+      units.push({ text: piece, line, endsLine: at === last, terms: termsIn(piece, place) });
+      place += piece.length + (at === last ? 1 : 0);
     }
+    line++;
   }
   return units;
 }

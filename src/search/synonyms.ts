@@ -8,7 +8,7 @@ export type Synonym = { term: string; place: number; likeness: number };
 /** A longer query says enough by itself. */
 const MAX_TERMS = 32;
 
-let table: string | undefined;
+let table: Buffer | undefined;
 
 /**
  * Synonyms of a query's words that are not among its terms, from WordNet (Fellbaum 1998): likeness is the square root of the chance that
@@ -28,18 +28,21 @@ export function synonymsOf(terms: readonly QueryTerm[]): Synonym[] {
   return synonyms;
 }
 
+const LINE_FEED = 0x0a;
+
 /** The entries of a word's line: a synonym and a digit, tenths. The table is halved as it stands: a query asks for few words. */
 function entriesOf(word: string): string[] {
-  table ??= readFileSync(tablePath, "latin1");
+  table ??= readFileSync(tablePath);
   let low = 0;
   let high = table.length;
   while (low < high) {
     const middle = (low + high) >>> 1;
-    const start = table.lastIndexOf("\n", middle - 1) + 1;
-    const end = table.indexOf("\n", middle);
-    const blank = table.indexOf(" ", start);
-    const found = table.slice(start, blank);
-    if (found === word) return table.slice(blank + 1, end).split(" ");
+    const start = middle === 0 ? 0 : table.lastIndexOf(LINE_FEED, middle - 1) + 1;
+    const end = table.indexOf(LINE_FEED, middle);
+    const line = table.toString("latin1", start, end);
+    const blank = line.indexOf(" ");
+    const found = line.slice(0, blank);
+    if (found === word) return line.slice(blank + 1).split(" ");
     if (found < word) low = end + 1;
     else high = start;
   }

@@ -1,4 +1,5 @@
 import type { ParsedQuery } from "./query.ts";
+import { isAscii } from "./scripts.ts";
 import { tokenFinder } from "./tokens.ts";
 
 /** Lists the terms of a query that a text holds, each once. */
@@ -26,10 +27,15 @@ export function termPlacer(parsed: ParsedQuery, termsIn: (text: string) => strin
     if (terms === undefined) known.set(word, (terms = termsIn(word)));
     return terms;
   };
-  const likely = new RegExp([...new Set(starts.map(startPattern)), String.raw`[^\0-\x7f]`].join("|"), "gi");
+  const pattern = [...new Set(starts.map(startPattern))].join("|");
+  const likely = new RegExp(pattern, "gi");
+  let likelyToo: RegExp | undefined;
   return (text) => {
-    if (BEYOND_ASCII.test(text)) return (from, to) => termsIn(likelyWords(text.slice(from, to), likely));
-    const places = placesOf(text, likely, termsOf);
+    if (!isAscii(text)) {
+      const words = (likelyToo ??= new RegExp(pattern === "" ? NOT_ASCII : `${pattern}|${NOT_ASCII}`, "gi"));
+      return (from, to) => termsIn(likelyWords(text.slice(from, to), words));
+    }
+    const places = pattern === "" ? [] : placesOf(text, likely, termsOf);
     let next = 0;
     return (from, to) => {
       if (from < (places[next - 1]?.at ?? 0)) next = 0;
@@ -48,7 +54,7 @@ function startPattern(start: string): string {
   return characters.join("[^A-Za-z0-9 \n]?");
 }
 
-const BEYOND_ASCII = /[^\0-\x7f]/;
+const NOT_ASCII = String.raw`[^\0-\x7f]`;
 
 function likelyWords(text: string, likely: RegExp): string {
   return text
@@ -64,14 +70,13 @@ function placesOf(
   termsOf: (word: string) => string[],
 ): { at: number; terms: string[] }[] {
   const places: { at: number; terms: string[] }[] = [];
-  const words = text.replaceAll("\n", " ");
   likely.lastIndex = 0;
   for (let found = likely.exec(text); found !== null; found = likely.exec(text)) {
     const at = found.index;
     if (text.charCodeAt(at) >= 97 && /[A-Za-z]/.test(text.charAt(at - 1))) continue;
-    const blank = words.indexOf(" ", at);
-    const end = blank < 0 ? words.length : blank;
-    const terms = termsOf(words.slice(words.lastIndexOf(" ", at) + 1, end));
+    const [blank, feed] = [text.indexOf(" ", at), text.indexOf("\n", at)];
+    const end = Math.min(blank < 0 ? text.length : blank, feed < 0 ? text.length : feed);
+    const terms = termsOf(text.slice(Math.max(text.lastIndexOf(" ", at), text.lastIndexOf("\n", at)) + 1, end));
     if (terms.length > 0) places.push({ at, terms });
     likely.lastIndex = end;
   }

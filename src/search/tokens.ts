@@ -52,6 +52,9 @@ export function indexTokenString(text: string): string {
   return (words + behind).slice(1);
 }
 
+/** In so short a text every word is looked at closely: to know how its words may begin takes longer. */
+const SHORT_TEXT = 64;
+
 /**
  * Makes a finder of those of `wanted` (index tokens) that are among the tokens of a text, each once. A search looks for few words in
  * the text of its hits, so plain words that begin like no form of them are passed over.
@@ -60,9 +63,9 @@ export function tokenFinder(wanted: ReadonlySet<string>): (text: string) => stri
   let starts: Set<number> | undefined;
   return (text) => {
     const found = new Set<string>();
-    const begins = (starts ??= startsOf(wanted));
+    const begins = text.length <= SHORT_TEXT ? null : (starts ??= startsOf(wanted));
     forEachChunk(text, (normal, start, end) => {
-      if (!begins.has(startOf(normal, start, end)) && isPlainWord(normal, start, end)) return;
+      if (begins?.has(startOf(normal, start, end)) === false && isPlainWord(normal, start, end)) return;
       const { words, behind } = workedOut(normal.slice(start, end));
       for (const token of (words + behind).split(" ")) if (wanted.has(token)) found.add(token);
     });

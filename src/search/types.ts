@@ -1,3 +1,4 @@
+import type { ParsedQuery } from "./query.ts";
 import type { NoteFilter } from "./filters.ts";
 import type { MemqError } from "../errors.ts";
 import type { SearchProfile } from "../home/types.ts";
@@ -73,6 +74,8 @@ export type SearchAnswer = {
   notices: string[];
   /** A file that was found has changed or gone since the last sync. */
   stale: boolean;
+  /** The query as it was searched for, where it was a single one. */
+  parsed?: ParsedQuery;
   /** Set when the provider answered with an error: see `failureMakesUnavailable`. */
   providerFailure?: MemqError;
 };

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { array, assert, constantFrom, oneof, property, string, uniqueArray } from "fast-check";
 import { parseQuery } from "../../src/search/query.ts";
-import { knownRunScorer, runScorer, runsSearchedIn, runsWalkedIn } from "../../src/search/runs.ts";
+import { knownRunScorer, type RunCounts, runScorer, runsSearchedIn, runsWalkedIn } from "../../src/search/runs.ts";
 import { indexTokenString } from "../../src/search/tokens.ts";
 
 function runsOf(question: string, notes: string[]): number[] {
@@ -38,19 +38,26 @@ test("scripts without blanks have no runs", () => {
   expect(runsOf("黑豹队的防守丢了多少分", ["黑豹队的防守丢了分", "今天天气很好"])).toEqual([0, 0]);
 });
 
-test("searching for runs and walking over a text count the same", () => {
+test("searching for runs and walking over a text count the same, whatever words stand in both", () => {
   const character = constantFrom("a", "b", " ", "0", "é", "я", "\u{1f600}", "\ud83d");
   const text = (minLength: number, maxLength: number) =>
     array(character, { minLength, maxLength }).map((characters) => characters.join(""));
-  const runs = uniqueArray(
-    text(5, 8).map((characters) => characters.slice(0, 5)),
-    { maxLength: 20 },
-  );
-  const bodies = array(oneof(text(0, 60), string()).map((body) => body.replaceAll("\n", " ")));
+  const word = constantFrom("abababab", "ababababab", "aaaaaaaa", "baaaaaab", "яяяяяяяя", "ab", "a", "b00b00b0");
+  const words = array(word, { minLength: 1, maxLength: 5 }).map((some) => some.join(" "));
+  const runsOfWords = words.map((some) => [
+    some,
+    Array.from({ length: some.length - 2 }, (_, at) => ` ${some} `.slice(at, at + 5)),
+  ]);
+  const loose = uniqueArray(text(5, 8).map((characters) => characters.slice(0, 5))).map((runs) => ["", runs]);
+  const bodies = array(oneof(text(0, 60), words, string()).map((body) => body.replaceAll("\n", " ")));
+  const eachRun = ({ counts, unitOf }: RunCounts): number[][] =>
+    counts.map((units) => unitOf.map((unit) => units[unit] ?? 0));
   assert(
-    property(bodies, runs, (some, wanted) => {
-      expect(runsSearchedIn(some, wanted)).toEqual(runsWalkedIn(some, wanted));
+    property(bodies, oneof(runsOfWords, loose), (some, [asked, runs]) => {
+      const wanted = [...new Set(runs as string[])].filter(({ length }) => length === 5);
+      expect(eachRun(runsSearchedIn(some, wanted, asked as string))).toEqual(eachRun(runsWalkedIn(some, wanted)));
     }),
+    { numRuns: 500 },
   );
 });
 

@@ -32,5 +32,12 @@ export async function run(invocation: Invocation): Promise<void> {
     answer.hits.length === 0 &&
     (await search({ home, index: open.index, provider: null }, { ...request, limit: 1 })).hits.length > 0;
   for (const sentence of answer.notices) notice(sentence);
-  printHits(invocation, open, answer.hits, { format, query, intent: value(invocation, "intent"), belowMinimum });
+  const { parsed } = answer;
+  printHits(invocation, open, answer.hits, {
+    format,
+    query,
+    parsed,
+    intent: value(invocation, "intent"),
+    belowMinimum,
+  });
 }

@@ -3,7 +3,7 @@ import type { SearchProfile } from "../../home/types.ts";
 import { withBegunWords } from "../../search/begun-words.ts";
 import { parseTime } from "../../search/filters.ts";
 import type { LineTerms } from "../../search/hunk.ts";
-import { parseQuery } from "../../search/query.ts";
+import { type ParsedQuery, parseQuery } from "../../search/query.ts";
 import { termFinder, termPlacer } from "../../search/terms.ts";
 import type { SearchRequest } from "../../search/types.ts";
 import type { Index } from "../../store/types.ts";
@@ -55,9 +55,13 @@ export function requestOf(
   };
 }
 
+/** A query as a search of the index understands it. */
+export function parsedFor(index: Index, query: string): ParsedQuery {
+  return withBegunWords(index, parseQuery(query, "qmd"));
+}
+
 /** What makes a line of a hit worth printing: the words of the query, and of `--intent`. */
-export function lineTerms(index: Index, query: string, intent: string | undefined): LineTerms {
-  const parsed = withBegunWords(index, parseQuery(query, "qmd"));
+export function lineTerms(parsed: ParsedQuery, intent: string | undefined): LineTerms {
   const termsIn = termFinder(parsed);
   const terms = { termsIn, placed: termPlacer(parsed, termsIn) };
   return intent === undefined ? terms : { ...terms, intentIn: termFinder(parseQuery(intent, "plain")) };

@@ -1,4 +1,4 @@
-import { lineTerms } from "../../cli/qmd/ask.ts";
+import { lineTerms, parsedFor } from "../../cli/qmd/ask.ts";
 import { numbered } from "../../cli/qmd/format.ts";
 import type { OpenQmd } from "../../cli/qmd/open.ts";
 import { MemqError } from "../../errors.ts";
@@ -71,7 +71,7 @@ export async function askNotes(notes: NotesHome, named: string[], question: Note
     const collections = scopeIn(open, asked);
     const meaning = question.how === "words" ? { provider: null } : await notes.provider(open);
     const answer = await answerOf(notes, open, { ...question, intent }, { collections, deadline, ...meaning });
-    const terms = lineTerms(open.index, query, intent);
+    const terms = lineTerms(answer.parsed ?? parsedFor(open.index, query), intent);
     const left = meaning.reason === undefined ? answer.degraded : ["vector", ...answer.degraded];
     const isEmpty = open.index.state === "missing" && collections.length > 0;
     const reasons = [
