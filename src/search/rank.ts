@@ -1,6 +1,6 @@
 import type { Collection, SearchProfile } from "../home/types.ts";
 import type { RankingFacts } from "../store/passages.ts";
-import type { Fused, LegScores } from "./fuse.ts";
+import { type Fused, type LegScores, levelTimes } from "./fuse.ts";
 import { importanceFactor } from "./importance.ts";
 import { type Diversity, diversify } from "./mmr.ts";
 import { fadesFrom, recencyFactor } from "./recency.ts";
@@ -45,7 +45,7 @@ export function weighed(
     const recency = rule.mode === "off" ? 1 : recencyFactor(fadesFrom(facts, source, rule.undated), asOf, rule);
     const importance = profile.importance ? importanceFactor(facts.importance) : 1;
     const factor = recency * importance;
-    const score = candidate.nameTier > 0 ? 1 : candidate.level * factor;
+    const score = candidate.nameTier > 0 ? 1 : levelTimes(candidate, factor);
     ranked.push({ ...candidate, facts, recency, importance, merit: candidate.key * factor, score });
   }
   return ranked.sort(
