@@ -19,8 +19,9 @@ export type CoolingProvider = EmbeddingProvider & {
  */
 export function withCooldown(provider: EmbeddingProvider, now: () => number = Date.now): CoolingProvider {
   let failure: { error: MemqError; until: number } | null = null;
-  /** Milliseconds of waiting since the last answer. */
+  /** Milliseconds of waiting since the last answer, and until when they are counted: questions that wait at once wait as one. */
   let waited = 0;
+  let counted = -Infinity;
   const answered = (): void => {
     failure = null;
     waited = 0;
@@ -28,7 +29,9 @@ export function withCooldown(provider: EmbeddingProvider, now: () => number = Da
   const cooldownAfter = ({ code }: MemqError, asked: number): number => {
     if (code === "EMBED_UNAVAILABLE") return COOLDOWN_MS;
     if (code !== "EMBED_TIMEOUT") return 0;
-    waited += now() - asked;
+    const until = now();
+    waited += Math.max(0, until - Math.max(asked, counted));
+    counted = until;
     return Math.min(COOLDOWN_MS, waited * SILENCE_FACTOR);
   };
   return {

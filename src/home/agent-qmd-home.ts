@@ -27,7 +27,10 @@ export async function agentQmdHome(agent: AgentHome, cwd: string): Promise<QmdHo
       agentId: memory.agentId,
       ...(agent.home.stateDir === undefined ? {} : { stateDir: agent.home.stateDir }),
       workspace,
-      collections: managed.map((one) => agentCollection(one, ignores.get(one.name) ?? [], workspace)),
+      collections: managed.map((one) => {
+        const ignore = [...(ignores.get(one.name) ?? []), ...exportedBelow(one, memory.qmd.sessions.exportDir)];
+        return agentCollection(one, ignore, workspace);
+      }),
       search: {
         ...resolved.home.search,
         maxResults: memory.qmd.limits.maxResults,
@@ -124,6 +127,13 @@ function extraName(extra: ExtraPath, at: number, path: string, workspace: string
 
 function withAgent(name: string, agentId: string): string {
   return name.endsWith(`-${agentId}`) ? name : `${name}-${agentId}`;
+}
+
+/** Transcripts that are exported into a folder of notes are no notes: they keep to who may see transcripts. */
+function exportedBelow({ source, path }: ManagedCollection, exportDir: string): string[] {
+  const way = relative(path, exportDir);
+  if (source === "sessions" || way === "" || !isInside(exportDir, path)) return [];
+  return [`${way.split("/").map(escapedGlob).join("/")}/**`];
 }
 
 function agentCollection(managed: ManagedCollection, ignore: string[], workspace: string): Collection {

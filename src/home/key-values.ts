@@ -19,7 +19,7 @@ const EXPECTED: Record<KeyType, string> = {
   secret: "a text or {source, provider, id}",
   texts: "a list of texts",
   paths: "a list of paths or {path, pattern}",
-  duration: 'a duration such as "5m", or minutes',
+  duration: 'a duration such as "5m" or "0", or minutes',
   bytes: 'a number of bytes or a text such as "2mb"',
   size: 'a number above 0 or "auto"',
   sendPolicy: "an object {default, rules: [{action, match}]}",
@@ -67,6 +67,9 @@ const CHECKS: Record<KeyType, Check> = {
  */
 export function checkedValue(spec: KeySpec, value: JsonValue, path: string): CheckedValue {
   const checked = CHECKS[spec.type](value, spec, path);
+  if (checked === null && READ_TEXTS.has(spec.type) && typeof value === "string") {
+    throw wrongChoice(path, EXPECTED[spec.type], JSON.stringify(value));
+  }
   if (checked === null) throw wrongType(path, EXPECTED[spec.type], value);
   return checked;
 }
@@ -84,6 +87,9 @@ function clamped(value: JsonValue, spec: KeySpec, path: string): CheckedValue | 
   const used = typeof result === "number" ? `${result} is used` : "it counts as unset";
   return { value: result, issue: `${path} is ${value}, which is out of range: ${used}.` };
 }
+
+/** Types that may be given as a text that is read; no key would be, so a wrong one can be repeated. */
+const READ_TEXTS: ReadonlySet<KeyType> = new Set(["duration", "bytes", "size"]);
 
 /** By the unit in a key's name; without one, no limit. */
 function longestTime(path: string): number {

@@ -1,6 +1,6 @@
 import { accessSync, constants, existsSync, statSync } from "node:fs";
 import { dirname } from "node:path";
-import { MemqError, messageOf } from "../errors.ts";
+import { asMemqError, MemqError } from "../errors.ts";
 import type { AgentHome } from "../home/agent-home.ts";
 import type { QmdHome } from "../home/qmd-home.ts";
 import type { Home, MemorySettings } from "../home/types.ts";
@@ -33,7 +33,7 @@ export async function servedAgent(agent: AgentHome, cwd: string): Promise<Served
     const home = withSearchMode(qmd.home, agent.memory);
     return { ...agent, home, backend: "qmd", qmd: { ...qmd, builtin: agent.home } };
   } catch (error) {
-    return { ...agent, backend: "builtin", fallback: { from: "qmd", reason: messageOf(error) } };
+    return { ...agent, backend: "builtin", fallback: { from: "qmd", reason: asMemqError(error).message } };
   }
 }
 

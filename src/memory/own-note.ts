@@ -1,6 +1,6 @@
 import { lstat, readFile, realpath } from "node:fs/promises";
 import { join } from "node:path";
-import { messageOf } from "../errors.ts";
+import { asMemqError } from "../errors.ts";
 import { decodeNote } from "../notes/decode.ts";
 
 /** A note of an agent's own; `file` is the same for two names of one file, and `stamp` changes when the file does. */
@@ -25,6 +25,6 @@ export async function readOwnNote(workspace: string, path: string, known?: OwnNo
     return { text, file: `${stats.dev}:${stats.ino}`, stamp };
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    return code === "ENOENT" || code === "ENOTDIR" ? null : `${path} was not read: ${messageOf(error)}.`;
+    return code === "ENOENT" || code === "ENOTDIR" ? null : `${path} was not read: ${asMemqError(error).message}`;
   }
 }

@@ -53,10 +53,12 @@ export function keepQmdFresh({ home, memory }: ServedAgent, options: QmdFreshnes
       wantedAfterMs = Math.min(pauseMs, wantedAfterMs ?? Infinity);
       return;
     }
-    const at = Math.max(Date.now(), options.updatedAt() + pauseMs);
+    const now = Date.now();
+    // A clock that was set back must not make the pause longer.
+    const at = Math.min(now + pauseMs, Math.max(now, options.updatedAt() + pauseMs));
     if (next !== null && next.at <= at) return;
     clearTimeout(next?.timer);
-    const timer = setTimeout(() => void work(), Math.max(0, at - Date.now()));
+    const timer = setTimeout(() => void work(), at - now);
     timer.unref();
     next = { at, timer };
   };

@@ -62,18 +62,18 @@ export function qmdUpdater({ home, memory }: ServedAgent, qmd: ServingQmd, isLiv
 
   function isTime(when: "interval" | "timer" | "asked"): boolean {
     if (when === "asked") return true;
-    const now = Date.now();
+    const now = performance.now();
     return now >= backOff.until && (when === "timer" || now >= embeddedAt + limits.embedIntervalMs);
   }
 
   function noteOutcome(hasFailed: boolean): void {
     if (!hasFailed) {
-      embeddedAt = Date.now();
+      embeddedAt = performance.now();
       backOff = { ms: 0, until: -Infinity };
       return;
     }
     const ms = Math.min(BACK_OFF_MS.most, Math.max(BACK_OFF_MS.first, backOff.ms * 2));
-    backOff = { ms, until: Date.now() + ms };
+    backOff = { ms, until: performance.now() + ms };
   }
 
   return {

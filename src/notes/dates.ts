@@ -12,7 +12,7 @@ export function dateInZone(timeMs: number, timeZone?: string): string {
 
 /**
  * The instant at which clocks in a time zone show what `wall` shows in UTC, both in milliseconds since 1970; the earlier one where
- * they show it twice, and the first instant after the gap where they skip it.
+ * they show it twice; what they skip counts from the end of the gap, as with a clock that was not set forward.
  */
 export function instantInZone(wall: number, timeZone?: string): number {
   const [before, after] = [wall - DAY_MS, wall + DAY_MS].map((near) => wall - (wallClock(near, timeZone) - near));

@@ -8,8 +8,11 @@ export type LegScores = {
   cosine: number | null;
 };
 
-/** `key` orders the candidates of this query, `level` is what is reported and compared with a minimum. */
-export type Fused<T extends LegScores> = T & { key: number; level: number };
+/**
+ * `key` orders the candidates of this query, `level` is what is reported and compared with a minimum. `saturating`: the level is
+ * r/(1+r) of an r that the key is a multiple of; else it is a multiple of the key itself.
+ */
+export type Fused<T extends LegScores> = T & { key: number; level: number; saturating: boolean };
 
 export type FusionRule = Pick<SearchProfile, "fusion" | "textScore" | "vectorWeight" | "textWeight"> &
   Partial<Pick<SearchProfile, "hybrid">>;
@@ -51,7 +54,8 @@ export function fuse<T extends LegScores>(candidates: T[], rule: FusionRule): Fu
     const cosine = candidate.cosine ?? 0;
     const text = candidate.bm25 === null ? 0 : textScoreOf(bm25, relative ? "bm25" : rule.textScore);
     if (bestBm25 === 0 && (relative || !rule.hybrid)) return withScores(candidate, cosine, cosine);
-    if (!vectors) return withScores(candidate, relative ? bm25 / bestBm25 : text, text);
+    if (!vectors && relative) return { ...withScores(candidate, bm25 / bestBm25, text), saturating: true };
+    if (!vectors) return withScores(candidate, text, text);
     if (!relative) {
       const score = vectorShare * cosine + textShare * text;
       return withScores(candidate, score, score);
@@ -62,7 +66,12 @@ export function fuse<T extends LegScores>(candidates: T[], rule: FusionRule): Fu
 }
 
 function withScores<T extends LegScores>(candidate: T, key: number, level: number): Fused<T> {
-  return { ...candidate, key, level: Math.max(0, level) };
+  return { ...candidate, key, level: Math.max(0, level), saturating: false };
+}
+
+/** The level of a candidate whose key is multiplied by `factor`: whatever multiplies keys, levels stay in the order of the keys. */
+export function levelTimes({ level, saturating }: Fused<LegScores>, factor: number): number {
+  return saturating ? (level * factor) / (1 - level + level * factor) : level * factor;
 }
 
 function shares(rule: FusionRule): { vectorShare: number; textShare: number } {

@@ -90,6 +90,8 @@ function rarityOf(index: Index, parsed: ParsedQuery): Rarity {
   return { frequencies, ...corpusStats(index), synonyms: held };
 }
 
+type CountedScope = Scope & { limit: number };
+
 /**
  * What FTS5 finds, its best first. Where the rarer terms fill the pool, common ones only add to the score of what was found: what
  * holds common terms alone would rank below, and a list of half the index is what takes long. Where all terms are common, passages
@@ -106,10 +108,10 @@ function candidatesOf(
   const frequencyOf = (term: string): number => frequencies.get(term) ?? 0;
   const isCommon = (term: string): boolean => frequencyOf(term) > Math.max(scope.limit, passages * COMMON_SHARE);
   const phrases = (terms: QueryTerm[]): KeywordPhrase[] => terms.map(({ term }) => ({ tokens: [term] }));
-  const find = (any: QueryTerm[], limit: number): KeywordCandidate[] =>
-    keywordCandidates(index, { ...match, any: phrases(any) }, { ...scope, limit });
-  const findAll = (all: QueryTerm[], limit: number): KeywordCandidate[] =>
-    keywordCandidates(index, { ...match, any: [], all: [...(match.all ?? []), ...phrases(all)] }, { ...scope, limit });
+  const find = (any: QueryTerm[], within: CountedScope): KeywordCandidate[] =>
+    keywordCandidates(index, { ...match, any: phrases(any) }, within);
+  const findAll = (all: QueryTerm[], within: CountedScope): KeywordCandidate[] =>
+    keywordCandidates(index, { ...match, any: [], all: [...(match.all ?? []), ...phrases(all)] }, within);
   const known = parsed.terms.some(({ term, identifier, part }) => identifier && !part && frequencyOf(term) > 0);
   const own = parsed.terms.filter(({ term, finds, part }) => finds && !(known && part && isCommon(term)));
   // No passage has the word: one that has a synonym is as near as it gets.
@@ -117,13 +119,13 @@ function candidatesOf(
   const finding = [...own, ...standIns.map(({ term, place }) => Object.assign({}, parsed.terms[place]!, { term }))];
   const rarer = finding.filter(({ term }) => !isCommon(term));
   const isPrunable = rarer.length < finding.length && rarer.some(({ term }) => frequencyOf(term) > 0);
-  const few = (limit: number): KeywordCandidate[] => {
-    if (rarer.length === 0 && finding.length > 1) return findAll(finding, limit);
-    return isPrunable ? find(rarer, limit) : [];
+  const few = (within: CountedScope): KeywordCandidate[] => {
+    if (rarer.length === 0 && finding.length > 1) return findAll(finding, within);
+    return isPrunable ? find(rarer, within) : [];
   };
-  return enough(scope, (limit) => {
-    const found = few(limit);
-    return found.length >= limit ? found : find(finding, limit);
+  return enough(index, scope, (within) => {
+    const found = few(within);
+    return found.length >= within.limit ? found : find(finding, within);
   });
 }
 

@@ -1,6 +1,6 @@
 import type { Collection, SearchProfile } from "../home/types.ts";
 import type { RankingFacts } from "../store/passages.ts";
-import type { Fused, LegScores } from "./fuse.ts";
+import { type Fused, type LegScores, levelTimes } from "./fuse.ts";
 import { importanceFactor } from "./importance.ts";
 import { type Diversity, diversify } from "./mmr.ts";
 import { fadesFrom, recencyFactor } from "./recency.ts";
@@ -61,7 +61,7 @@ function idsOf(candidates: readonly Candidate[]): number[] {
 
 function weighedBy(candidate: Fused<Candidate>, recency: number, importance: number): Ranked {
   const factor = recency * importance;
-  const score = candidate.nameTier > 0 ? 1 : candidate.level * factor;
+  const score = candidate.nameTier > 0 ? 1 : levelTimes(candidate, factor);
   return { ...candidate, recency, importance, merit: candidate.key * factor, score };
 }
 

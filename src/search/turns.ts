@@ -45,10 +45,11 @@ let pronouns: { first: ReadonlySet<string>; second: ReadonlySet<string> } | unde
  * close to it are about her. Her name is no help there: it stands before every turn of hers, and in those of others.
  */
 export function turnReader(terms: readonly string[]): (body: string) => Tells | null {
+  const asked = new Set(terms);
   return (body) => {
     if (!body.includes(MARK)) return null;
     const tokens = ` ${body} `;
-    const named = new Set(terms.filter((term) => tokens.includes(` ${term}${MARK} `)));
+    const named = new Set(speakersIn(tokens).filter((speaker) => asked.has(speaker)));
     if (named.size === 0) return null;
     pronouns ??= { first: new Set(indexTokens(FIRST_PERSON)), second: new Set(indexTokens(SECOND_PERSON)) };
     const { first, second } = pronouns;
@@ -60,6 +61,14 @@ export function turnReader(terms: readonly string[]): (body: string) => Tells | 
       return standsBefore(tokens, start, mark, wanted) || standsBehind(tokens, start, wanted);
     };
   };
+}
+
+/** Whose turns the marks of a passage are. */
+function speakersIn(tokens: string): string[] {
+  const speakers: string[] = [];
+  for (let at = tokens.indexOf(`${MARK} `); at >= 0; at = tokens.indexOf(`${MARK} `, at + 1))
+    speakers.push(tokens.slice(tokens.lastIndexOf(" ", at) + 1, at));
+  return speakers;
 }
 
 function isTokenOf(tokens: string, start: number, named: ReadonlySet<string>): boolean {

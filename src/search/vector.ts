@@ -86,7 +86,7 @@ async function vectorLeg(
   }
   const { vector } = embedded;
   return {
-    hits: enough(scope, (limit) => nearestPassages(index, vector, { ...scope, limit })),
+    hits: enough(index, scope, (within) => nearestPassages(index, vector, within)),
     cosines: (ids) => cosinesOf(index, vector, ids),
     degraded: false,
     notices: [],

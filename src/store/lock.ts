@@ -54,7 +54,12 @@ function tryLock(path: string): boolean {
   const before = readHolder(path);
   if (before !== null && isAlive(before)) return false;
   const draft = `${path}.${process.pid}.${Bun.hash(`${performance.now()}${Math.random()}`).toString(36)}`;
-  writeFileSync(draft, JSON.stringify({ pid: process.pid, started: ownStartTime() }), { mode: 0o600 });
+  try {
+    writeFileSync(draft, JSON.stringify({ pid: process.pid, started: ownStartTime() }), { mode: 0o600 });
+  } catch (error) {
+    // It is the folder that refuses; the draft's name says nothing, and is another each time.
+    throw Object.assign(error as NodeJS.ErrnoException, { path: dirname(path) });
+  }
   try {
     if (linkOnce(draft, path)) return true;
     const holder = readHolder(path);

@@ -64,6 +64,17 @@ describe("a provider that gives no answer", () => {
     expect(await cooled.embedQuery("three", never())).toEqual(new Float32Array([1]));
   });
 
+  test("is not condemned because many questions waited for it at once", async () => {
+    const { state, cooled } = await failing();
+    Object.assign(state, { kind: "timeout", takes: 0 });
+    const questions = Array.from({ length: 20 }, (_, n) => failure(cooled.embedQuery(`question ${n}`, never())));
+    // All of them were asked when none had waited yet, and give up together.
+    state.now = 500;
+    await Promise.all(questions);
+    Object.assign(state, { kind: null, now: 2500 });
+    expect(await cooled.embedQuery("another", never())).toEqual(new Float32Array([1]));
+  });
+
   test("rests for the longer the more was waited in vain, and a short deadline costs little", async () => {
     const { state, cooled } = await failing();
     Object.assign(state, { kind: "timeout", takes: 200 });

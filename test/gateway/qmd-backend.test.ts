@@ -241,6 +241,18 @@ describe("transcripts", () => {
     expect((await agent.client.end()).stderr).toContain("The transcripts were not exported");
   });
 
+  test("are no notes where they are exported into a folder of notes", async () => {
+    const agent = await openAgent({
+      qmd: { sessions: { enabled: true, exportDir: "memory/talks (all)" }, update: { waitForBootSync: true } },
+      config: { tools: { sessions: { visibility: "self" } } },
+      prepare: (place) => void writeTranscripts(place, { "a.jsonl": turn("A hedgehog of a group.") }),
+    });
+    expect(await agent.paths()).toEqual(["MEMORY.md", "memory/2026-02-10.md"]);
+    expect(await agent.paths({ corpus: "memory" })).toHaveLength(2);
+    expect(readdirSync(join(agent.workspace, "memory/talks (all)"))).toEqual(["a.md"]);
+    expect(await agent.client.call("memory.index")).toMatchObject({ files: 3 });
+  });
+
   test("that can't be exported are said by memory.index too", async () => {
     const agent = await openAgent({
       qmd: { sessions: { enabled: true }, update: { onBoot: false } },

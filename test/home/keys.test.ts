@@ -161,7 +161,7 @@ describe("values of the wrong type are errors that name the path and never the v
     ["sources", ["memory", "mail"], 'memory.search.sources must be a list of memory, sessions, not "mail".'],
     ["query.hybrid.fusion", "rrf", 'memory.search.query.hybrid.fusion must be one of relative, weighted, not "rrf".'],
     ["enabled", null, "memory.search.enabled must be true or false, not null."],
-    ["local.contextSize", "big", 'memory.search.local.contextSize must be a number above 0 or "auto", not a text.'],
+    ["local.contextSize", "big", 'memory.search.local.contextSize must be a number above 0 or "auto", not "big".'],
   ])("%s: %j", (key, value, message) => {
     expect(() => resolveKeys({ memory: { search: nested(key, value) } }, "main")).toThrow(message);
   });

@@ -1,7 +1,8 @@
 import { afterAll, describe, expect, test } from "bun:test";
-import { readFileSync } from "node:fs";
+import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { messageOf } from "../../src/errors.ts";
+import { withWriterLock } from "../../src/store/lock.ts";
 import { makeHome } from "../gateway/client.ts";
 import { connectStdio, type ForeignClient, type Generation, GENERATIONS } from "./clients.ts";
 
@@ -14,7 +15,10 @@ const open: ForeignClient[] = [];
 afterAll(() => Promise.all(open.map((client) => client.close())));
 
 async function session(generation: Generation, args: string[] = [], notes: Record<string, string> = NOTES) {
-  const home = makeHome(notes);
+  return connectTo(generation, makeHome(notes), args);
+}
+
+async function connectTo(generation: Generation, home: ReturnType<typeof makeHome>, args: string[] = []) {
   const client = await connectStdio(generation, ["--workspace", home.workspace, "--state-dir", home.stateDir, ...args]);
   open.push(client);
   return { client, home };
@@ -82,16 +86,26 @@ describe.each(GENERATIONS)("the memory of an agent, asked by the official client
   });
 
   test("tells how far the first sync is to whoever wants to hear it", async () => {
-    // So many that they are not all indexed before the question comes.
-    const notes = Object.fromEntries(
-      Array.from({ length: 3_000 }, (_, at) => [`memory/n${at}.md`, `Note ${at} about topic ${at % 7}.\n`]),
+    const home = makeHome(
+      Object.fromEntries(Array.from({ length: 20 }, (_, at) => [`memory/n${at}.md`, `Topic ${at}.\n`])),
     );
-    const { client } = await session(generation, [], notes);
     const heard: { progress: number; message?: string }[] = [];
+    const hears = Promise.withResolvers<void>();
+    // Another process writes until the caller has heard something, so that the sync can't be over before it asks.
+    const index = join(home.stateDir, "memory", "main.sqlite");
+    mkdirSync(join(home.stateDir, "memory"), { recursive: true });
+    const writing = withWriterLock(index, () => hears.promise);
+    const { client } = await connectTo(generation, home);
     const found = await client.callTool(
       { name: "memory_search", arguments: { query: "topic 3" } },
-      { onprogress: (progress) => heard.push(progress) },
+      {
+        onprogress(progress) {
+          heard.push(progress);
+          hears.resolve();
+        },
+      },
     );
+    await writing;
     expect(found.structuredContent.results.length).toBeGreaterThan(0);
     expect(heard.length).toBeGreaterThan(0);
     const numbers = heard.map(({ progress }) => progress);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
-import { type FusionRule, fuse, reciprocalRankFusion, textScoreOf } from "../../src/search/fuse.ts";
+import { type FusionRule, fuse, levelTimes, reciprocalRankFusion, textScoreOf } from "../../src/search/fuse.ts";
 import { splitAtMinimum } from "../../src/search/threshold.ts";
 
 const relative: FusionRule = { fusion: "relative", textScore: "bm25", vectorWeight: 0.5, textWeight: 0.5 };
@@ -84,6 +84,27 @@ describe("fusion", () => {
     );
   });
 
+  test("weighed by age and importance, levels stay in the order of the keys, and below 1", () => {
+    const legs = fc.record({
+      passageId: fc.integer(),
+      bm25: fc.double({ min: 0.01, max: 60, noNaN: true }),
+      cosine: fc.option(fc.double({ min: 0, max: 1, noNaN: true })),
+    });
+    const factors = fc.infiniteStream(fc.double({ min: 0.01, max: 1.5, noNaN: true }));
+    fc.assert(
+      fc.property(fc.array(legs), fc.constantFrom(...rules), fc.boolean(), factors, (found, rule, words, factorsOf) => {
+        const candidates = words ? found.map((one) => ({ ...one, cosine: null })) : found;
+        const rows = fuse(candidates, rule).map((row) => {
+          const factor = factorsOf.next().value;
+          return { merit: row.key * factor, level: levelTimes(row, factor) };
+        });
+        const levels = rows.toSorted((a, b) => b.merit - a.merit).map(({ level }) => level);
+        levels.forEach((level, at) => expect(level).toBeLessThanOrEqual((levels[at - 1] ?? Infinity) + 1e-9));
+        if (words && rule.fusion === "relative") for (const level of levels) expect(level).toBeLessThan(1);
+      }),
+    );
+  });
+
   test("relative keeps the order of a single leg", () => {
     fc.assert(
       fc.property(fc.array(fc.double({ min: 0.01, max: 60, noNaN: true })), (values) => {
@@ -91,8 +112,8 @@ describe("fusion", () => {
           values.map((bm25, passageId) => ({ passageId, bm25, cosine: null })),
           relative,
         );
-        const byKey = fused.toSorted((a, b) => b.key - a.key).map((row) => row.bm25);
-        expect(byKey).toEqual(values.toSorted((a, b) => b - a));
+        const keys = fused.toSorted((a, b) => (b.bm25 ?? 0) - (a.bm25 ?? 0)).map(({ key }) => key);
+        expect(keys).toEqual(keys.toSorted((a, b) => b - a));
       }),
     );
   });

@@ -76,3 +76,10 @@ describe("the writer lock", () => {
     for (let i = 0; i < words.length; i += 2) expect(words[i + 1]).toBe(words[i]!.replace("in", "out"));
   });
 });
+
+test("a folder that takes no lock is named, and not a file of the moment", async () => {
+  const folder = temporaryFolder();
+  // The lock's own name is as long as names can be: what is written beside it has none.
+  const refused = withWriterLock(join(folder, "x".repeat(250)), () => {});
+  expect(await refused.catch((error: unknown) => error)).toMatchObject({ path: folder });
+});
