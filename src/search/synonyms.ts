@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import type { QueryTerm } from "./query.ts";
-import tablePath from "./synonyms.txt" with { type: "file" };
+import { SYNONYM_TABLES } from "./synonym-tables.ts";
 
 /** A term that may mean what the query's term at `place` means; `likeness` is how far, below 1. */
 export type Synonym = { term: string; place: number; likeness: number };
@@ -8,7 +8,8 @@ export type Synonym = { term: string; place: number; likeness: number };
 /** A longer query says enough by itself. */
 const MAX_TERMS = 32;
 
-let table: Buffer | undefined;
+/** Tables that were read, by first letter. */
+const tables = new Map<string, string>();
 
 /**
  * Synonyms of a query's words that are not among its terms, from WordNet (Fellbaum 1998): likeness is the square root of the chance that
@@ -28,23 +29,12 @@ export function synonymsOf(terms: readonly QueryTerm[]): Synonym[] {
   return synonyms;
 }
 
-const LINE_FEED = 0x0a;
-
-/** The entries of a word's line: a synonym and a digit, tenths. The table is halved as it stands: a query asks for few words. */
+/** The entries of a word's line: a synonym and a digit, tenths. The table is searched as it stands: a query asks for few words. */
 function entriesOf(word: string): string[] {
-  table ??= readFileSync(tablePath);
-  let low = 0;
-  let high = table.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    const start = middle === 0 ? 0 : table.lastIndexOf(LINE_FEED, middle - 1) + 1;
-    const end = table.indexOf(LINE_FEED, middle);
-    const line = table.toString("latin1", start, end);
-    const blank = line.indexOf(" ");
-    const found = line.slice(0, blank);
-    if (found === word) return line.slice(blank + 1).split(" ");
-    if (found < word) low = end + 1;
-    else high = start;
-  }
-  return [];
+  const letter = word.charAt(0);
+  let table = tables.get(letter);
+  if (table === undefined) tables.set(letter, (table = `\n${readFileSync(SYNONYM_TABLES[letter]!, "latin1")}`));
+  const before = `\n${word} `;
+  const at = table.indexOf(before);
+  return at < 0 ? [] : table.slice(at + before.length, table.indexOf("\n", at + 1)).split(" ");
 }
