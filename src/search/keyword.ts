@@ -85,6 +85,7 @@ function rarityOf(index: Index, parsed: ParsedQuery): Rarity {
   const frequencies = documentFrequencies(
     index,
     [...parsed.terms, ...synonyms].map(({ term }) => term),
+    parsed.held,
   );
   const held = synonyms.filter(({ term }) => frequencies.get(term)! > 0);
   return { frequencies, ...corpusStats(index), synonyms: held };
@@ -176,6 +177,7 @@ function withFewTerms(index: Index, parsed: ParsedQuery): ParsedQuery {
   const frequencies = documentFrequencies(
     index,
     parsed.terms.map(({ term }) => term),
+    parsed.held,
   );
   const frequencyOf = ({ term }: QueryTerm): number => frequencies.get(term) ?? 0;
   const terms = parsed.terms

@@ -70,16 +70,17 @@ function ftsPhrase(phrase: KeywordPhrase): string | null {
   return `"${tokens.join(" ").replaceAll('"', '""')}"`;
 }
 
-/** How many passages hold each token, in body or name; 0 for a token that none holds. */
-export function documentFrequencies(index: Index, tokens: readonly string[]): Map<string, number> {
+/**
+ * How many passages hold each token, in body or name; 0 for a token that none holds. Counting walks over a token's passages: what
+ * is `known` is not counted again.
+ */
+export function documentFrequencies(
+  index: Index,
+  tokens: readonly string[],
+  known?: ReadonlyMap<string, number>,
+): Map<string, number> {
   const query = index.db.query<{ doc: number }, [string]>("SELECT doc FROM memq_terms WHERE term = ?");
-  return new Map(tokens.map((token) => [token, query.get(token)?.doc ?? 0]));
-}
-
-/** Those of the tokens that no passage holds. Cheaper than to count: the first passage settles it. */
-export function unknownTerms(index: Index, tokens: readonly string[]): string[] {
-  const query = index.db.query("SELECT 1 FROM memq_fts WHERE memq_fts MATCH ? LIMIT 1");
-  return tokens.filter((token) => query.get(ftsPhrase({ tokens: [token] })) === null);
+  return new Map(tokens.map((token) => [token, known?.get(token) ?? query.get(token)?.doc ?? 0]));
 }
 
 /** The terms of letters alone that begin with `start`, those that most passages hold first, at most `limit`. */
