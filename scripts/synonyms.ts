@@ -13,7 +13,13 @@ const LEAST = 0.05;
 const SELDOM = 5;
 const PARTS_OF_SPEECH = { noun: "1", verb: "2", adj: "3", adv: "4" } as const;
 
-const LICENCE = `WordNet Release 3.0. This software and database is being provided to you, the LICENSEE, by Princeton University under the following license. By obtaining, using and/or copying this software and database, you agree that you have read, understood, and will comply with these terms and conditions.:\n\nPermission to use, copy, modify and distribute this software and database and its documentation for any purpose and without fee or royalty is hereby granted, provided that you agree to comply with the following copyright notice and statements, including the disclaimer, and that the same appear on ALL copies of the software, database and documentation, including modifications that you make for internal use or for distribution. WordNet 3.0 Copyright 2006 by Princeton University. All rights reserved. THIS SOFTWARE AND DATABASE IS PROVIDED "AS IS" AND PRINCETON UNIVERSITY MAKES NO REPRESENTATIONS OR WARRANTIES, EXPRESS OR IMPLIED. BY WAY OF EXAMPLE, BUT NOT LIMITATION, PRINCETON UNIVERSITY MAKES NO REPRESENTATIONS OR WARRANTIES OF MERCHANT-ABILITY OR FITNESS FOR ANY PARTICULAR PURPOSE OR THAT THE USE OF THE LICENSED SOFTWARE, DATABASE OR DOCUMENTATION WILL NOT INFRINGE ANY THIRD PARTY PATENTS, COPYRIGHTS, TRADEMARKS OR OTHER RIGHTS. The name of Princeton University or Princeton may not be used in advertising or publicity pertaining to distribution of the software and/or database. Title to copyright in this software, database and any associated documentation shall at all times remain with Princeton University and LICENSEE agrees to preserve same.`;
+/** WordNet's licence, which has to be in every copy: the head of its files, by numbered lines. */
+function licenceIn(folder: string): string {
+  const head = readFileSync(join(folder, "data.noun"), "latin1")
+    .split("\n")
+    .filter((line) => line.startsWith("  "));
+  return `${head.map((line) => line.replace(/^ +\d+ /, "").trimEnd()).join("\n")}\n`;
+}
 
 /** Words of a sense (part of speech and offset), as written. */
 function sensesIn(folder: string): Map<string, string[]> {
@@ -102,7 +108,7 @@ if (folder === undefined) {
     );
   });
   const tables = join(import.meta.dir, "../src/search/synonyms");
-  writeFileSync(join(tables, "licence.txt"), `${LICENCE}\n`);
+  writeFileSync(join(tables, "licence.txt"), licenceIn(folder));
   for (const letter of "abcdefghijklmnopqrstuvwxyz") {
     const own = lines.filter((line) => line.startsWith(letter));
     writeFileSync(join(tables, `${letter}.txt`), `${own.join("\n")}\n`);

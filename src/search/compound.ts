@@ -52,11 +52,11 @@ export function addCompound(tokens: Token[], run: Atom[], after: string): void {
     }
   }
   for (const whole of wholes) {
+    if (whole.length > MAX_TERM) continue;
     // `data-sets` written together is a word like any other, and of one script.
     const letters = isAscii(whole) ? /^[a-z]+$/i : /^[\p{L}\p{M}]+$/u;
     const term = letters.test(whole) ? stem(whole, characterClass(whole.codePointAt(0)!)) : whole;
-    if (whole.length <= MAX_TERM)
-      tokens.push({ term, surface: whole, kind: "whole", part: false, script: first.script });
+    tokens.push({ term, surface: whole, kind: "whole", part: false, script: first.script });
   }
 }
 

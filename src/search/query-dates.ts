@@ -58,7 +58,8 @@ export function datesOf(text: string): { terms: DateTerm[]; numbers: ReadonlySet
     const known = terms.get(term);
     if (known === undefined || known.weight < weight) terms.set(term, { term, weight, finds });
   };
-  let rest = text.normalize("NFKD").replace(/\p{M}/gu, "");
+  // Shapes try every way to share out a run of blanks between their parts: of thousands, for minutes.
+  let rest = text.normalize("NFKD").replace(/\p{M}/gu, "").replace(/\s+/gu, " ");
   for (const [pattern, day, month, year] of (shapes ??= makeShapes())) {
     rest = rest.replace(pattern, (...groups: string[]) => {
       const first = `${groups[year]}-${monthOf(groups[month]!)}-${day === 0 ? "01" : groups[day]!.padStart(2, "0")}`;

@@ -42,6 +42,14 @@ describe("dates of a question", () => {
   });
 });
 
+test("thousands of blanks between the parts of a date are read at once", () => {
+  const blanks = " ".repeat(4900);
+  const began = performance.now();
+  expect(found(`1${blanks}jan${blanks}x 2023`)).toEqual([]);
+  expect(found(`1${blanks}jan${blanks}2023`)).toEqual(["2023-01-01"]);
+  expect(performance.now() - began).toBeLessThan(1000);
+});
+
 test("a name that begins with a day holds the day and its month", () => {
   expect(indexTokens("memory/2026-11-28-router-upgrade.md")).toContain("2026-11-28");
   expect(indexTokens("memory/2026-11-28-router-upgrade.md")).toContain("2026-11");

@@ -163,3 +163,9 @@ test("wanted tokens are the tokens that are wanted", () => {
     }),
   );
 });
+
+test("a blob of capitals and small letters is read in time that grows with its length", () => {
+  const began = performance.now();
+  expect(indexTokens("aA".repeat(10_000)).length).toBeGreaterThan(9000);
+  expect(performance.now() - began).toBeLessThan(1500);
+});
