@@ -70,10 +70,16 @@ function ftsPhrase(phrase: KeywordPhrase): string | null {
   return `"${tokens.join(" ").replaceAll('"', '""')}"`;
 }
 
-/** How many passages hold each token, in body or name; 0 for a token that none holds. */
+/** How many passages hold each token, in body or name; 0 for a token that none holds. One statement: each by itself would take thrice as long. */
 export function documentFrequencies(index: Index, tokens: readonly string[]): Map<string, number> {
-  const query = index.db.query<{ doc: number }, [string]>("SELECT doc FROM memq_terms WHERE term = ?");
-  return new Map(tokens.map((token) => [token, query.get(token)?.doc ?? 0]));
+  const held = index.db
+    .query<{ term: string; doc: number }, [string]>(
+      "SELECT v.term, v.doc FROM json_each(?) asked CROSS JOIN memq_terms v WHERE v.term = asked.value",
+    )
+    .values(JSON.stringify(tokens)) as [string, number][];
+  const frequencies = new Map(tokens.map((token) => [token, 0]));
+  for (const [token, passages] of held) frequencies.set(token, passages);
+  return frequencies;
 }
 
 /** Those of the tokens that no passage holds. Cheaper than to count: the first passage settles it. */

@@ -1,10 +1,10 @@
 import { expect, test } from "bun:test";
 import { parseQuery } from "../../src/search/query.ts";
-import { synonymsOf } from "../../src/search/synonyms.ts";
+import { alikeTermsOf } from "../../src/search/synonyms.ts";
 import { testHome } from "./homes.ts";
 
 function synonyms(query: string): string[] {
-  return synonymsOf(parseQuery(query, "plain").terms).map(({ term }) => term);
+  return alikeTermsOf(parseQuery(query, "plain").terms).synonyms.map(({ term }) => term);
 }
 
 test("words that may mean the same are known, most likely first, and those of the query are none", () => {
