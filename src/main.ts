@@ -12,12 +12,12 @@ if (argv.length === 1 && (argv[0] === "--version" || argv[0] === "-v")) {
   const { runModelHost } = await import("./llama/host.ts");
   await runModelHost(argv[1], argv[2]);
 } else {
-  const [{ runCommandLine }, { vecExtensionPath }, { setVecLoader }] = await Promise.all([
+  const [{ runCommandLine }, { setVecLoader }] = await Promise.all([
     import("./cli/run.ts"),
-    import("./llama/native.ts"),
     import("./store/vec-extension.ts"),
   ]);
-  setVecLoader(vecExtensionPath);
+  // Loaded where vectors are asked for: a search by words needs nothing of it.
+  setVecLoader(() => (require("./llama/native.ts") as typeof import("./llama/native.ts")).vecExtensionPath());
   // Everything is written by now; what a library still holds open must not keep the process.
   process.exit(await runCommandLine(argv, program));
 }

@@ -1,5 +1,7 @@
+import { runCommand } from "citty";
 import { asMemqError } from "../errors.ts";
 import { versionLine } from "../version.ts";
+import { cittyCommand } from "./citty.ts";
 import { endOnSignals } from "./interrupted.ts";
 import { notice, writeOut } from "./output.ts";
 import type { Invocation, Program } from "./parse.ts";
@@ -22,7 +24,6 @@ export async function runCommandLine(argv: readonly string[], program: Program):
     if (flag(request.invocation, "no-gpu")) process.env["QMD_FORCE_CPU"] = "1";
     noteUnused(request.invocation, program);
     endOnSignals();
-    const [{ runCommand }, { cittyCommand }] = await Promise.all([import("citty"), import("./citty.ts")]);
     const { result } = await runCommand(cittyCommand(request.invocation), { rawArgs: [] });
     return typeof result === "number" ? result : 0;
   } catch (error) {

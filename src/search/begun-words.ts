@@ -1,4 +1,4 @@
-import { commonestTermsFrom, unknownTerms } from "../store/keyword.ts";
+import { commonestTermsFrom, documentFrequencies } from "../store/keyword.ts";
 import type { Index } from "../store/types.ts";
 import type { ParsedQuery, QueryTerm } from "./query.ts";
 import { isAscii } from "./scripts.ts";
@@ -15,8 +15,10 @@ const MOST_WORDS = 16;
 export function withBegunWords(index: Index, parsed: ParsedQuery): ParsedQuery {
   if (parsed.match === null) return parsed;
   const words = parsed.terms.filter(isWord).map(({ term }) => term);
-  const begun = new Map(unknownTerms(index, words).map((word) => [word, commonestTermsFrom(index, word, MOST_WORDS)]));
-  if ([...begun.values()].every((found) => found.length === 0)) return parsed;
+  const held = documentFrequencies(index, words);
+  const unknown = words.filter((word) => held.get(word) === 0);
+  const begun = new Map(unknown.map((word) => [word, commonestTermsFrom(index, word, MOST_WORDS)]));
+  if ([...begun.values()].every((found) => found.length === 0)) return { ...parsed, held };
   const known = new Set(parsed.terms.map(({ term }) => term));
   const terms = parsed.terms.flatMap((term): QueryTerm[] => {
     const found = (isWord(term) ? begun.get(term.term) : undefined) ?? [];
@@ -25,7 +27,7 @@ export function withBegunWords(index: Index, parsed: ParsedQuery): ParsedQuery {
       : found.filter((one) => !known.has(one)).map((one) => Object.assign({}, term, { term: one }));
   });
   const any = terms.filter(({ finds }) => finds).map(({ term }) => ({ tokens: [term] }));
-  return { ...parsed, terms, match: { ...parsed.match, any } };
+  return { ...parsed, held, terms, match: { ...parsed.match, any } };
 }
 
 function isWord({ term, kind, finds, identifier }: QueryTerm): boolean {

@@ -1,4 +1,11 @@
-import { corpusStats, documentFrequencies, keywordCandidates, type PassageTokens, tokensOf } from "../store/keyword.ts";
+import {
+  corpusStats,
+  documentFrequencies,
+  heldTerms,
+  keywordCandidates,
+  type PassageTokens,
+  tokensOf,
+} from "../store/keyword.ts";
 import type { Index, KeywordCandidate, KeywordMatch, KeywordPhrase, Scope } from "../store/types.ts";
 import { enough, type LegScope } from "./leg.ts";
 import { endsOf, type PackedTexts, packedTexts, tokenPlaces } from "./packed.ts";
@@ -90,10 +97,20 @@ function rarityOf(index: Index, parsed: ParsedQuery): Rarity {
   const { synonyms, neighbours } = alikeTermsOf(parsed.terms);
   const frequencies = documentFrequencies(
     index,
-    [...parsed.terms, ...synonyms, ...neighbours].map(({ term }) => term),
+    [...parsed.terms, ...synonyms].map(({ term }) => term),
+    parsed.held,
   );
-  const held = (alike: Alike[]): Alike[] => alike.filter(({ term }) => frequencies.get(term)! > 0);
-  return { frequencies, ...corpusStats(index), synonyms: held(synonyms), neighbours: held(neighbours) };
+  const held = synonyms.filter(({ term }) => frequencies.get(term)! > 0);
+  const nearby = heldTerms(
+    index,
+    neighbours.map(({ term }) => term),
+  );
+  return {
+    frequencies,
+    ...corpusStats(index),
+    synonyms: held,
+    neighbours: neighbours.filter(({ term }) => nearby.has(term)),
+  };
 }
 
 type CountedScope = Scope & { limit: number };
@@ -184,6 +201,7 @@ function withFewTerms(index: Index, parsed: ParsedQuery): ParsedQuery {
   const frequencies = documentFrequencies(
     index,
     parsed.terms.map(({ term }) => term),
+    parsed.held,
   );
   const frequencyOf = ({ term }: QueryTerm): number => frequencies.get(term) ?? 0;
   const terms = parsed.terms

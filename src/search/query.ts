@@ -41,6 +41,8 @@ export type ParsedQuery = {
   onlyStopWords: boolean;
   /** What a passage must hold, null when there is nothing to search for. */
   match: KeywordMatch | null;
+  /** How many passages hold a term, where that was counted already. */
+  held?: ReadonlyMap<string, number>;
 };
 
 type Segment = { text: string; quoted: boolean; excluded: boolean };

@@ -70,22 +70,28 @@ function ftsPhrase(phrase: KeywordPhrase): string | null {
   return `"${tokens.join(" ").replaceAll('"', '""')}"`;
 }
 
-/** How many passages hold each token, in body or name; 0 for a token that none holds. One statement: each by itself would take thrice as long. */
-export function documentFrequencies(index: Index, tokens: readonly string[]): Map<string, number> {
-  const held = index.db
-    .query<{ term: string; doc: number }, [string]>(
-      "SELECT v.term, v.doc FROM json_each(?) asked CROSS JOIN memq_terms v WHERE v.term = asked.value",
-    )
-    .values(JSON.stringify(tokens)) as [string, number][];
-  const frequencies = new Map(tokens.map((token) => [token, 0]));
-  for (const [token, passages] of held) frequencies.set(token, passages);
-  return frequencies;
+/**
+ * How many passages hold each token, in body or name; 0 for a token that none holds. Counting walks over a token's passages: what
+ * is `known` is not counted again.
+ */
+export function documentFrequencies(
+  index: Index,
+  tokens: readonly string[],
+  known?: ReadonlyMap<string, number>,
+): Map<string, number> {
+  const query = index.db.query<{ doc: number }, [string]>("SELECT doc FROM memq_terms WHERE term = ?");
+  return new Map(tokens.map((token) => [token, known?.get(token) ?? query.get(token)?.doc ?? 0]));
 }
 
-/** Those of the tokens that no passage holds. Cheaper than to count: the first passage settles it. */
-export function unknownTerms(index: Index, tokens: readonly string[]): string[] {
-  const query = index.db.query("SELECT 1 FROM memq_fts WHERE memq_fts MATCH ? LIMIT 1");
-  return tokens.filter((token) => query.get(ftsPhrase({ tokens: [token] })) === null);
+/** Those of the tokens that any passage holds. Cheaper than to count: the first passage settles it. */
+export function heldTerms(index: Index, tokens: readonly string[]): Set<string> {
+  if (tokens.length === 0) return new Set();
+  const rows = index.db
+    .query<[], [string]>(
+      "SELECT value FROM json_each(?) WHERE EXISTS (SELECT 1 FROM memq_fts WHERE memq_fts MATCH value)",
+    )
+    .values(JSON.stringify(tokens.map((token) => ftsPhrase({ tokens: [token] })))) as [string][];
+  return new Set(rows.map(([phrase]) => phrase.slice(1, -1)));
 }
 
 /** The terms of letters alone that begin with `start`, those that most passages hold first, at most `limit`. */
