@@ -34,10 +34,10 @@ export function runScorer(query: ParsedQuery, bodies: readonly string[], packed?
   const frequencies = new Float64Array(found.counts[0]?.length ?? 0);
   for (const counts of found.counts)
     for (let unit = 0; unit < counts.length; unit++) if (counts[unit]! > 0) frequencies[unit]!++;
-  const weights = frequencies.map((frequency) => Math.log((known.size + 1) / (frequency + 1)));
+  const weights = frequencies.map((frequency) => Math.log((bodies.length + 1) / (frequency + 1)));
   const asUnits = new Float64Array(weights.length);
   for (const unit of found.unitOf) if (unit >= 0) asUnits[unit]! += weights[unit]!;
-  const unheld = Math.log(known.size + 1);
+  const unheld = Math.log(bodies.length + 1);
   const score: RunScorer = (body) => {
     const counts = known.get(body);
     if (counts !== undefined) return WEIGHT * weighed(counts, asUnits);

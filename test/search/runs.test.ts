@@ -34,6 +34,15 @@ test("what all passages share says nothing, and a text is worth the same whoever
   expect(knownRunScorer(parseQuery("gateway deploy", "plain"))).toBeNull();
 });
 
+test("notes that are copies of each other lose nothing by their runs", () => {
+  const notes = [...Array.from({ length: 20 }, () => "Deployment pipeline checklist."), "Other words altogether."];
+  for (let asked = 0; asked < 7; asked++) {
+    const sums = runsOf("deployment pipeline", notes);
+    expect(sums[0]!).toBeGreaterThan(0);
+    expect(sums.at(-1)).toBe(0);
+  }
+});
+
 test("scripts without blanks have no runs", () => {
   expect(runsOf("黑豹队的防守丢了多少分", ["黑豹队的防守丢了分", "今天天气很好"])).toEqual([0, 0]);
 });
