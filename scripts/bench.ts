@@ -1,5 +1,4 @@
-// Measures the compiled executable: bun scripts/bench.ts [--only start,qmd-home,models,responsive,warm,scale,vectors] [--notes N]
-// [--sizes N,N] [--vectors N] [--qmd PATH] [--rounds N] [--json FILE]. `vectors` alone runs from the sources.
+// Measures the compiled executable; `vectors` alone runs from the sources.
 // Every figure with a goal stands beside what it is measured against in the same run; a missed goal is printed as missed.
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -15,6 +14,10 @@ import { type Figure, figureLine } from "./bench/timing.ts";
 import { benchVectors } from "./bench/vectors.ts";
 import { benchWarm } from "./bench/warm.ts";
 
+const USAGE = `usage: bun scripts/bench.ts [--only start,qmd-home,models,recall,responsive,warm,scale,vectors] [--notes N] [--sizes N,N]
+       [--vectors N] [--memq PATH] [--qmd PATH] [--rounds N] [--json FILE]
+Measures dist/memq, each figure that has a goal beside what it is measured against. All parts take minutes; --only start a moment.`;
+
 const { values } = parseArgs({
   options: {
     only: { type: "string" },
@@ -25,11 +28,16 @@ const { values } = parseArgs({
     vectors: { type: "string", default: "100000" },
     qmd: { type: "string" },
     json: { type: "string" },
+    help: { type: "boolean", default: false },
   },
 });
+if (values.help) {
+  process.stdout.write(`${USAGE}\n`);
+  process.exit(0);
+}
 const memq = resolve(values.memq);
 if (!existsSync(memq)) {
-  process.stderr.write(`bench: ${memq} is missing. Run 'bun run build' first.\n`);
+  process.stderr.write(`bench: ${memq} is missing. Run 'node_modules/.bin/bun run build' first.\n`);
   process.exit(1);
 }
 const rounds = Number(values.rounds);

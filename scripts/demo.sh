@@ -16,6 +16,8 @@ cat >"$demo/openclaw.json" <<JSON
   agents: { defaults: { memorySearch: { provider: "local", local: { modelPath: "$PWD/test/fixtures/models/wink20k-q8.gguf" } } } },
 }
 JSON
+# The process that holds the model ends with the demo.
+export MEMQ_MODEL_IDLE_MS=0
 memq() { dist/memq "$@" --workspace "$demo/workspace" --state-dir "$demo/state" --config "$demo/openclaw.json"; }
 
 echo "== memq memory index"

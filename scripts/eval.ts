@@ -1,5 +1,5 @@
 #!/usr/bin/env bun
-import { writeFileSync } from "node:fs";
+import { existsSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { startEmbedder } from "./eval/embedder.ts";
@@ -12,16 +12,20 @@ import { STAGES, needsVectors } from "./eval/stages.ts";
 
 const USAGE = `usage: bun scripts/eval.ts [--folder DIR] [--sets a,b] [--stage a,b] [--model FILE.gguf] [--gate FILE] [--json FILE]
        bun scripts/eval.ts --hybrid [--embedder URL#MODEL] [--notes N] [--folder DIR] [--sets a,b] [--json FILE]
-Measures retrieval on sets of notes and questions (docs.jsonl, queries.jsonl), whole notes as the unit.
+Measures retrieval on sets of notes and questions (docs.jsonl, queries.jsonl), whole notes as the unit. --folder holds a folder
+for each set; by default the small set in test/fixtures/eval. --gate compares with recorded floors and fails below them.
 --hybrid compares the legs and their fusions with a sentence encoder (an OpenAI-compatible server, by default one that is started
 and whose packages go to .cache/use), all words given and 60 % of the content words withheld from the keyword leg.
 --notes takes at most N notes of a set: those that answer a question and a fixed sample of the others.
 The recorded floors of the large sets are in scripts/eval/floors.json.
 stages: ${Object.keys(STAGES).join(", ")}`;
 
+// The large sets lie beside the repository where they are at hand; one small set comes with it.
+const folders = ["../../shared/eval", "../test/fixtures/eval"].map((path) => resolve(import.meta.dir, path));
+
 const { values } = parseArgs({
   options: {
-    folder: { type: "string", default: resolve(import.meta.dir, "../../shared/eval") },
+    folder: { type: "string", default: folders.find(existsSync) ?? "." },
     sets: { type: "string" },
     stage: { type: "string", default: "keyword" },
     model: { type: "string" },
@@ -98,7 +102,8 @@ async function main(): Promise<number> {
   const sets = values.sets?.split(",") ?? present;
   const missing = sets.filter((set) => !present.includes(set));
   if (unknown.length > 0 || missing.length > 0 || sets.length === 0) {
-    console.error(`${[...unknown, ...missing].join(", ") || values.folder}: no such stage or set\n${USAGE}`);
+    const named = [...unknown, ...missing].join(", ");
+    console.error(`${named === "" ? `no set in ${values.folder}` : `no such stage or set: ${named}`}\n${USAGE}`);
     return 2;
   }
   if (values.hybrid || values.embedder !== undefined) {

@@ -9,8 +9,8 @@ import { COMMANDS, commandsBelow, findCommand } from "./table.ts";
 /** Help for what the words name: a command, a group of commands, or the whole program. */
 export function helpText(words: readonly string[], program: Program): string {
   const found = findCommand(words);
+  if (found !== null && !isGroup(found.command)) return commandHelp(found.command, program);
   const group = words.length > 0 ? commandsBelow(words.slice(0, 1)) : [];
-  if (found !== null && (found.length > 1 || group.length === 0)) return commandHelp(found.command, program);
   return group.length > 0 ? groupHelp(group, `${program} ${words[0]}`) : programHelp(program);
 }
 
@@ -37,12 +37,16 @@ export function optionUsage(name: string, { short, value }: Option): string {
 function commandHelp(command: Command, program: Program): string {
   const aliases = command.aliases === undefined ? [] : ["", `Also called: ${command.aliases.join(", ")}`];
   const details = command.details === undefined ? [] : ["", command.details];
+  const below = commandsBelow(command.path);
+  const commands =
+    below.length === 0 ? [] : ["", "Commands:", ...columns(below.map((one) => [usageOf(one), one.summary]))];
   return lines(
     command.summary,
     "",
     `Usage: ${usageLine(command, program)}`,
     ...aliases,
     ...details,
+    ...commands,
     "",
     "Options:",
     ...columns(shownOptions(command).map(([name, option]) => [optionUsage(name, option), option.description])),
@@ -92,8 +96,8 @@ function programHelp(program: Program): string {
 }
 
 /** Whether the command only stands for those below it, which are listed themselves. */
-function isGroup({ path }: Command): boolean {
-  return commandsBelow(path).length > 0;
+function isGroup(command: Command): boolean {
+  return command.arguments === "COMMAND";
 }
 
 function columns(rows: readonly (readonly [string, string])[]): string[] {

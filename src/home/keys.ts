@@ -80,7 +80,8 @@ const index: KeySpec[] = [
   search(
     "store.path",
     "text",
-    "The index file, `{agentId}` replaced; `<state folder>/memory/<agentId>.sqlite` unless set.",
+    "The index file, `{agentId}` replaced; `<state folder>/memory/<agentId>.sqlite` unless set. A workspace other than the " +
+      "configured one has its own, with eight more digits in its name.",
   ),
   search(
     "store.vector.enabled",

@@ -65,7 +65,10 @@ function openSession({ command, env }: Launch): Session {
     for (let next = await answers.next(); next.done !== true; next = await answers.next()) {
       const message = next.value;
       if (message["id"] !== id) continue;
-      if (isObject(message["error"])) throw new Error(`it answered: ${textAt(message, ["error", "message"])}`);
+      if (isObject(message["error"])) {
+        const sentences = [["message"], ["data", "hint"]].map((path) => textAt(message, ["error", ...path]));
+        throw new Error(`it answered: ${sentences.filter((text) => text !== undefined).join(" ")}`);
+      }
       return message["result"];
     }
     const words = (await stderr).trim().split("\n").at(-1);

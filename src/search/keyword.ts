@@ -1,10 +1,17 @@
-import { corpusStats, documentFrequencies, keywordCandidates, type PassageTokens, tokensOf } from "../store/keyword.ts";
+import {
+  corpusStats,
+  documentFrequencies,
+  heldTerms,
+  keywordCandidates,
+  type PassageTokens,
+  tokensOf,
+} from "../store/keyword.ts";
 import type { Index, KeywordCandidate, KeywordMatch, KeywordPhrase, Scope } from "../store/types.ts";
 import { enough, type LegScope } from "./leg.ts";
 import { endsOf, type PackedTexts, packedTexts, tokenPlaces } from "./packed.ts";
 import type { ParsedQuery, QueryTerm } from "./query.ts";
 import { knownRunScorer, runScorer } from "./runs.ts";
-import { type Synonym, synonymsOf } from "./synonyms.ts";
+import { type Alike, alikeTermsOf } from "./synonyms.ts";
 import { turnReader } from "./turns.ts";
 
 /** A passage with its BM25 score, positive and unbounded. */
@@ -26,8 +33,8 @@ const WINDOW_TOKENS = 16;
 const CLOSENESS = 0.3;
 /** What a word that a conversation tells of a person the query names counts more. */
 const TOLD = 0.5;
-/** What a synonym counts of the word itself, if both mean nothing else. */
-const SYNONYM = 0.3;
+/** What a word that is like another counts of it, if both mean nothing else. */
+const ALIKE = 0.3;
 /** What every word counts in closeness besides its rarity: in a small home a person's name stands in each passage. */
 const PRESENCE = 1;
 /** A term is rare in at most this share of the passages (and one more). */
@@ -77,18 +84,33 @@ export function keywordLeg(index: Index, query: ParsedQuery, scope: LegScope): K
   return [...hits.values()].sort((a, b) => b.bm25 - a.bm25 || a.passageId - b.passageId);
 }
 
-/** How many passages hold each term of a query and each synonym, how many there are, and the synonyms that any holds. */
-type Rarity = { frequencies: Map<string, number>; passages: number; meanBody: number; synonyms: Synonym[] };
+/** How many passages hold each term of a query and each synonym, how many there are, the synonyms and neighbours that any holds. */
+type Rarity = {
+  frequencies: Map<string, number>;
+  passages: number;
+  meanBody: number;
+  synonyms: Alike[];
+  neighbours: Alike[];
+};
 
 function rarityOf(index: Index, parsed: ParsedQuery): Rarity {
-  const synonyms = synonymsOf(parsed.terms);
+  const { synonyms, neighbours } = alikeTermsOf(parsed.terms);
   const frequencies = documentFrequencies(
     index,
     [...parsed.terms, ...synonyms].map(({ term }) => term),
     parsed.held,
   );
   const held = synonyms.filter(({ term }) => frequencies.get(term)! > 0);
-  return { frequencies, ...corpusStats(index), synonyms: held };
+  const nearby = heldTerms(
+    index,
+    neighbours.map(({ term }) => term),
+  );
+  return {
+    frequencies,
+    ...corpusStats(index),
+    synonyms: held,
+    neighbours: neighbours.filter(({ term }) => nearby.has(term)),
+  };
 }
 
 type CountedScope = Scope & { limit: number };
@@ -165,7 +187,9 @@ export function scoreTexts(parsed: ParsedQuery, texts: readonly string[][], amon
   const meanBody = among.tokens / Math.max(1, passages);
   const joined = texts.map((tokens) => ({ body: tokens.join(" "), name: "", length: tokens.length }));
   const bodies = packedTexts(joined.map(({ body }) => body));
-  return scoresOf(parsed, { frequencies, passages, meanBody, synonyms: [] }, joined, bodies).map(({ bm25 }) => bm25);
+  return scoresOf(parsed, { frequencies, passages, meanBody, synonyms: [], neighbours: [] }, joined, bodies).map(
+    ({ bm25 }) => bm25,
+  );
 }
 
 /**
@@ -203,15 +227,19 @@ type ScoredTerm = {
 
 /** The scores of texts, in their order; `bodies` are theirs. Loops are plain ones: most processes ask once and compile none of this. */
 function scoresOf(parsed: ParsedQuery, rarity: Rarity, texts: readonly PassageTokens[], bodies: PackedTexts): Score[] {
-  const { meanBody, synonyms } = rarity;
+  const { meanBody } = rarity;
+  const likeOthers = [...rarity.neighbours, ...rarity.synonyms];
   const terms = scoredTerms(parsed, rarity);
   const own = terms.length;
-  const numbers = new Map([...terms, ...synonyms].map(({ term }, number) => [term, number]));
+  const numbers = new Map([...terms, ...likeOthers].map(({ term }, number) => [term, number]));
   const [tokens, termOf] = [[...numbers.keys()], [...numbers.values()]];
   const found = tokenPlaces(bodies, tokens);
   const ends = endsOf(bodies);
   const packedNames = packedTexts(texts.map(({ name }) => name));
-  const named = tokenPlaces(packedNames, tokens);
+  const named = tokenPlaces(
+    packedNames,
+    terms.map(({ term }) => term),
+  );
   const nameEnds = endsOf(packedNames);
   const isClosenessKnown = terms.filter(({ placed }) => placed).length > 1;
   const phrases = parsed.phrases.map((phrase) => phrase.join(" "));
@@ -230,18 +258,19 @@ function scoresOf(parsed: ParsedQuery, rarity: Rarity, texts: readonly PassageTo
     for (; found.at[next]! < ends[text]!; next++) {
       const at = found.at[next]!;
       const term = termOf[found.token[next]!]!;
+      const isToldThere = isTold?.(at - bodies.starts[text]! + 2) === true;
       if (term >= own) {
-        const { place: meant, likeness } = synonyms[term - own]!;
-        alike[meant]! += SYNONYM * likeness;
+        const { place: meant, likeness } = likeOthers[term - own]!;
+        alike[meant]! += ALIKE * likeness;
+        if (isToldThere) told[meant]! += ALIKE * likeness;
         continue;
       }
       counts[term]!++;
-      if (isTold?.(at - bodies.starts[text]! + 2) === true) told[term]!++;
+      if (isToldThere) told[term]!++;
       if (window !== null && terms[term]!.placed) window.add(term, at, bodies.text);
     }
     for (; named.at[nextName]! < nameEnds[text]!; nextName++) {
-      const term = termOf[named.token[nextName]!]!;
-      if (term < own) counts[term]! += NAME_WEIGHT;
+      counts[named.token[nextName]!]! += NAME_WEIGHT;
     }
     const norm = K1 * (1 - B + (B * length) / Math.max(meanBody, 1));
     let bm25 = window === null ? 0 : CLOSENESS * window.closeness();

@@ -153,6 +153,17 @@ describe("memq memory", () => {
     expect((await memq(["memory", "status", ...place])).stdout).toContain("Indexed: 2 files");
   });
 
+  test("status tells in a line that automatic selection found no provider, and with --json why", async () => {
+    file("auto.json", "{}");
+    const at = ["memory", "status", "--config", join(root, "auto.json"), ...place];
+    const { stdout } = await memq(at);
+    expect(stdout).toContain(
+      "\nEmbeddings: none, so words are searched, not meaning; no API key was found for openai, gemini, voyage, mistral\n",
+    );
+    const [{ status }] = JSON.parse((await memq([...at, "--json"])).stdout);
+    expect(status.custom.providerUnavailableReason).toContain('No API key found for provider "voyage". Auth store: ');
+  });
+
   test("status --deep says what each setting that is set resolved to and where, --verbose all of them", async () => {
     file("set.json", '{ memory: { search: { provider: "none", query: { maxResults: 3 } } } }');
     const shown = async (...more: string[]): Promise<string> =>
@@ -349,6 +360,15 @@ describe("the program", () => {
     expect(stdout).toContain("Usage: memq memory search [QUERY...] [options]");
     for (const option of ["--max-results N", "--tag TAG", "-h, --help"]) expect(stdout).toContain(option);
     expect(stdout).not.toContain("--lines");
+  });
+
+  test("help of a command that has others below it shows its own options and those commands", async () => {
+    const { stdout } = await memq(["mcp", "--help"]);
+    expect(stdout).toContain("Usage: memq mcp [options]");
+    for (const part of ["--allow-write", "--token-file FILE", "  mcp stop  "]) expect(stdout).toContain(part);
+    expect((await memq(["mcp", "stop", "--help"])).stdout).toContain("Usage: memq mcp stop [options]");
+    expect((await memq(["--help"])).stdout).toMatch(/^  mcp +Serve MCP clients/m);
+    expect((await memq(["collection", "--help"])).stdout).toStartWith("Usage: memq collection <command> [options]\n");
   });
 
   test("a reader that goes away ends it quietly", async () => {

@@ -279,6 +279,16 @@ describe("memq setup --check", () => {
     expect(stderr).toContain(at("gone"));
   });
 
+  test("passes on what to do about it", async () => {
+    write(".openclaw/openclaw.json", JSON.stringify({ agents: { defaults: { workspace: at("no-such-folder") } } }));
+    expect((await setup("openclaw", "--write")).exitCode).toBe(0);
+    const { exitCode, stderr } = await setup("--check", "openclaw");
+    expect(exitCode).toBe(1);
+    expect(stderr).toMatch(
+      /no-such-folder of agent "main" does not exist\. Create it, set agents\.defaults\.workspace/,
+    );
+  });
+
   test("tells a server that ends, one that prints, and one that is no MCP server apart", async () => {
     server("sh", ["-c", "echo 'no such option' >&2; exit 3"]);
     expect(await failure()).toBe("it ended (exit code 3): no such option");

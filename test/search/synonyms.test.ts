@@ -1,10 +1,10 @@
 import { expect, test } from "bun:test";
 import { parseQuery } from "../../src/search/query.ts";
-import { synonymsOf } from "../../src/search/synonyms.ts";
+import { alikeTermsOf } from "../../src/search/synonyms.ts";
 import { testHome } from "./homes.ts";
 
 function synonyms(query: string): string[] {
-  return synonymsOf(parseQuery(query, "plain").terms).map(({ term }) => term);
+  return alikeTermsOf(parseQuery(query, "plain").terms).synonyms.map(({ term }) => term);
 }
 
 test("words that may mean the same are known, most likely first, and those of the query are none", () => {
@@ -15,10 +15,33 @@ test("words that may mean the same are known, most likely first, and those of th
 });
 
 test("likeness lies between nothing and the word itself", () => {
-  for (const { likeness } of synonymsOf(parseQuery("begin a job with the kid in a car", "plain").terms)) {
+  const { synonyms: same, neighbours } = alikeTermsOf(parseQuery("begin a job with the kid in a car", "plain").terms);
+  expect(neighbours.length).toBeGreaterThan(0);
+  for (const { likeness } of [...same, ...neighbours]) {
     expect(likeness).toBeGreaterThan(0);
     expect(likeness).toBeLessThan(1);
   }
+});
+
+test("a neighbour of several words is the closest one's, and no synonym too", () => {
+  const { synonyms: same, neighbours } = alikeTermsOf(parseQuery("guitar piano violin", "plain").terms);
+  const terms = neighbours.map(({ term }) => term);
+  expect(terms).toContain("drum");
+  expect(new Set(terms).size).toBe(terms.length);
+  for (const { term } of same) expect(terms).not.toContain(term);
+  for (const own of ["guitar", "piano", "violin"]) expect(terms).not.toContain(own);
+});
+
+test("of notes without a word, one with a neighbour of it stands before one with none, which it finds nowhere", async () => {
+  const home = await testHome({
+    "memory/a.md": "Ann plays the violin on Sundays.\n",
+    "memory/b.md": "Ann plays in the garden on Sundays.\n",
+    "memory/c.md": "Bob repaired the violin.\n",
+    "memory/d.md": "Ann plays some instrument on Sundays.\n",
+  });
+  const { hits } = await home.ask("Which instrument does Ann play on Sundays?");
+  expect(hits.map(({ path }) => path)).toEqual(["memory/d.md", "memory/a.md", "memory/b.md"]);
+  home.close();
 });
 
 test("a note with the word stands before one with a synonym, which stands before one with neither", async () => {

@@ -63,7 +63,7 @@ function textOf({ agentId, status, indexError }: Row, verbose: boolean): string 
     ["Dirty", status.dirty ? "yes" : "no"],
     ["Store", status.dbPath],
     ["Workspace", status.workspaceDir],
-    ["Embeddings", embeddings ?? status.custom.providerUnavailableReason],
+    ["Embeddings", embeddings ?? reasonText(status.custom.providerUnavailableReason)],
     [
       "By source",
       status.sourceCounts
@@ -89,6 +89,15 @@ function textOf({ agentId, status, indexError }: Row, verbose: boolean): string 
     ...issueLines([...status.issues, ...(scan?.issues ?? [])]),
     "",
   ].join("\n");
+}
+
+/** Why there is no provider; that automatic selection found no key is no fault, and one line. `--json` has every sentence. */
+function reasonText(reason: string | undefined): string | undefined {
+  const missing = /No API key found for provider "(\w+)"\.(?: Auth store: .*? \(agentDir: .*?\)\.)?\s*/g;
+  if (reason === undefined || reason.replace(missing, "") !== "") return reason;
+  const providers = [...reason.matchAll(missing)].map((match) => match[1]);
+  if (providers.length < 2) return reason;
+  return `none, so words are searched, not meaning; no API key was found for ${providers.join(", ")}`;
 }
 
 /** What each setting resolved to and where that stands: those that are set, and with `--verbose` those at their default too. */
