@@ -147,12 +147,7 @@ if (folder === undefined || file === undefined) {
 } else {
   const lines = linesOf(folder, file);
   const tables = join(import.meta.dir, "../src/search/synonyms");
-  writeFileSync(
-    join(tables, "licence.txt"),
-    `${licenceIn(folder)}
-${VECTORS_LICENCE}
-`,
-  );
+  writeFileSync(join(tables, "licence.txt"), `${licenceIn(folder)}\n${VECTORS_LICENCE}\n`);
   for (const letter of "abcdefghijklmnopqrstuvwxyz") {
     const own = lines.filter((line) => line.startsWith(letter));
     writeFileSync(join(tables, `${letter}.txt`), `${own.join("\n")}\n`);

@@ -7,6 +7,8 @@ import { isAscii } from "./scripts.ts";
 const FEWEST_LETTERS = 3;
 /** Of the words that begin so, the commonest are taken. */
 const MOST_WORDS = 16;
+/** Of a pasted log so many words that no passage holds are looked at: each is a walk over all that begin so. */
+const MOST_UNKNOWN = 32;
 
 /**
  * The query, with words for each word of it that no passage holds: those of the index that begin with it, as `auth` does
@@ -16,15 +18,16 @@ export function withBegunWords(index: Index, parsed: ParsedQuery): ParsedQuery {
   if (parsed.match === null) return parsed;
   const words = parsed.terms.filter(isWord).map(({ term }) => term);
   const held = documentFrequencies(index, words);
-  const unknown = words.filter((word) => held.get(word) === 0);
+  const unknown = words.filter((word) => held.get(word) === 0).slice(0, MOST_UNKNOWN);
   const begun = new Map(unknown.map((word) => [word, commonestTermsFrom(index, word, MOST_WORDS)]));
   if ([...begun.values()].every((found) => found.length === 0)) return { ...parsed, held };
   const known = new Set(parsed.terms.map(({ term }) => term));
   const terms = parsed.terms.flatMap((term): QueryTerm[] => {
     const found = (isWord(term) ? begun.get(term.term) : undefined) ?? [];
-    return found.length === 0
-      ? [term]
-      : found.filter((one) => !known.has(one)).map((one) => Object.assign({}, term, { term: one }));
+    if (found.length === 0) return [term];
+    const added = found.filter((one) => !known.has(one));
+    for (const one of added) known.add(one);
+    return added.map((one) => Object.assign({}, term, { term: one }));
   });
   const any = terms.filter(({ finds }) => finds).map(({ term }) => ({ tokens: [term] }));
   return { ...parsed, held, terms, match: { ...parsed.match, any } };

@@ -35,3 +35,14 @@ test("a word that the index knows stands for itself, and so does what is no word
     if (query !== '"config"') expect(withBegunWords(home.index, parsed)).toMatchObject(parsed);
   }
 });
+
+test("words that begin the same word bring it once", () => {
+  expect(terms("aut auth autho")).toEqual(["author", "authent"].sort());
+});
+
+test("of a pasted log no more than a few dozen unknown words are looked at", () => {
+  const letters = "bcdfghjklm";
+  const unknown = Array.from({ length: 90 }, (_, at) => `zq${letters[Math.floor(at / 10)]}${letters[at % 10]}x`);
+  expect(terms(`config ${unknown.join(" ")}`)).toContain("configur");
+  expect(terms(`${unknown.join(" ")} config`)).not.toContain("configur");
+});
