@@ -37,7 +37,7 @@ test("a word that the index knows stands for itself, and so does what is no word
 });
 
 test("words that begin the same word bring it once", () => {
-  expect(terms("aut auth autho")).toEqual(["author", "authent"].sort());
+  expect(terms("auth autho")).toEqual(["author", "authent"].sort());
 });
 
 test("of a pasted log no more than a few dozen unknown words are looked at", () => {
