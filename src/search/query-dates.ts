@@ -47,8 +47,9 @@ const TOLD_FOR_DAYS = 7;
 const TOLD_LATE = 0.5;
 
 /**
- * The days and months of a query, and the numbers it names them by. They are terms as a dated note is named and an ISO date is written, since nobody asks that way. What happened on a
- * day is told on it or in the days after, so the notes of the week that follows count too, the less the later.
+ * The days and months of a query, and the numbers it names them by. The terms are ISO dates, since dated notes are named by them and
+ * hardly anybody asks by them. What happened on a day is told on it or in the days after, so the notes of the week that follows count
+ * too, the less the later.
  */
 export function datesOf(text: string): { terms: DateTerm[]; numbers: ReadonlySet<string> } {
   const numbers = new Set<string>();
