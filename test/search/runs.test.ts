@@ -36,10 +36,31 @@ test("what all passages share says nothing, and a text is worth the same whoever
 
 test("notes that are copies of each other lose nothing by their runs", () => {
   const notes = [...Array.from({ length: 20 }, () => "Deployment pipeline checklist."), "Other words altogether."];
+  const long = `deployment pipeline ${Array.from({ length: 60 }, (_, at) => `q${at}z`).join(" ")}`;
   for (let asked = 0; asked < 7; asked++) {
-    const sums = runsOf("deployment pipeline", notes);
-    expect(sums[0]!).toBeGreaterThan(0);
-    expect(sums.at(-1)).toBe(0);
+    for (const question of ["deployment pipeline", long]) {
+      const sums = runsOf(question, notes);
+      expect(sums[0]!).toBeGreaterThan(0);
+      expect(sums.at(-1)).toBe(0);
+    }
+  }
+});
+
+test("the first question and a later one rank the same", () => {
+  const notes = Array.from(
+    { length: 12 },
+    (_, at) => `Deployment ${at} of pipelines, checked by ${"review ".repeat(at % 4)}and deployed.`,
+  );
+  const long =
+    "who deployed the pipelines that were checked by a reviewer and which deployments have not been reviewed or checked since";
+  const order = (sums: number[]): number[] =>
+    sums
+      .map((sum, at) => ({ sum: Math.round(sum * 1e9), at }))
+      .sort((a, b) => b.sum - a.sum || a.at - b.at)
+      .map(({ at }) => at);
+  for (const question of ["deployed pipelines", long]) {
+    const first = order(runsOf(question, notes));
+    for (let asked = 0; asked < 7; asked++) expect(order(runsOf(question, notes))).toEqual(first);
   }
 });
 
