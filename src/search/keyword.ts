@@ -30,9 +30,9 @@ const B = 0.75;
 const NAME_WEIGHT = 1;
 /** Words of the query that stand within this many tokens belong together, and what that adds to the score. */
 const WINDOW_TOKENS = 16;
-const CLOSENESS = 0.3;
+const CLOSENESS = 0.4;
 /** What a word that a conversation tells of a person the query names counts more. */
-const TOLD = 0.5;
+const TOLD = 0.7;
 /** What a word that is like another counts of it, if both mean nothing else. */
 const ALIKE = 0.3;
 /** What every word counts in closeness besides its rarity: in a small home a person's name stands in each passage. */
