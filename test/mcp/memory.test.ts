@@ -1,7 +1,8 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { mkdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { messageOf } from "../../src/errors.ts";
+import { resolveAgentHome } from "../../src/home/agent-home.ts";
 import { withWriterLock } from "../../src/store/lock.ts";
 import { makeHome } from "../gateway/client.ts";
 import { connectStdio, type ForeignClient, type Generation, GENERATIONS } from "./clients.ts";
@@ -92,9 +93,9 @@ describe.each(GENERATIONS)("the memory of an agent, asked by the official client
     const heard: { progress: number; message?: string }[] = [];
     const hears = Promise.withResolvers<void>();
     // Another process writes until the caller has heard something, so that the sync can't be over before it asks.
-    const index = join(home.stateDir, "memory", "main.sqlite");
-    mkdirSync(join(home.stateDir, "memory"), { recursive: true });
-    const writing = withWriterLock(index, () => hears.promise);
+    const { home: resolved } = await resolveAgentHome({ ...home, config: {}, env: {}, cwd: home.workspace });
+    mkdirSync(dirname(resolved.indexPath), { recursive: true });
+    const writing = withWriterLock(resolved.indexPath, () => hears.promise);
     const { client } = await connectTo(generation, home);
     const found = await client.callTool(
       { name: "memory_search", arguments: { query: "topic 3" } },
