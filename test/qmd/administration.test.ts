@@ -1,18 +1,11 @@
-import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync, mkdirSync, readFileSync, writeFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
-import { collectionsYaml, qmdHome, type QmdTestHome } from "./homes.ts";
+import { collectionsYaml, homesUntilEnd, qmdHome, type QmdTestHome } from "./homes.ts";
 
 setDefaultTimeout(60_000);
 
-const homes: QmdTestHome[] = [];
-afterAll(() => homes.forEach((home) => home.remove()));
-
-async function homeOf(...how: Parameters<typeof qmdHome>): Promise<QmdTestHome> {
-  const home = await qmdHome(...how);
-  homes.push(home);
-  return home;
-}
+const homeOf = homesUntilEnd();
 
 /** What a command prints on both streams, with its exit code. */
 async function said(home: QmdTestHome, ...args: string[]): Promise<[exitCode: number, stdout: string, stderr: string]> {

@@ -1,8 +1,8 @@
 import { Database } from "bun:sqlite";
-import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { copyFileSync, existsSync, mkdirSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import { collectionsYaml, qmdHome, type QmdTestHome } from "./homes.ts";
+import { collectionsYaml, homesUntilEnd, type QmdTestHome } from "./homes.ts";
 
 setDefaultTimeout(60_000);
 
@@ -23,16 +23,13 @@ const NOTES = {
 };
 const YAML = `models:\n  embed: ${MODEL}\nglobal_context: Everything I know\ncollections:\n  notes:\n    path: "$ROOT/notes"\n    context:\n      travel: Journeys\n`;
 
-const homes: QmdTestHome[] = [];
-afterAll(() => homes.forEach((home) => home.remove()));
+const newHome = homesUntilEnd();
 
-async function homeOf(
+function homeOf(
   notes: Record<string, string>,
   options: { yaml?: string; env?: Record<string, string>; sync?: false } = {},
 ): Promise<QmdTestHome> {
-  const home = await qmdHome(notes, { ...options, env: { ...ENV, ...options.env } });
-  homes.push(home);
-  return home;
+  return newHome(notes, { ...options, env: { ...ENV, ...options.env } });
 }
 
 /** Puts the model where both programs look for it. */

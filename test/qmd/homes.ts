@@ -1,3 +1,4 @@
+import { afterAll } from "bun:test";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { resolveQmdHome } from "../../src/home/qmd-home.ts";
@@ -20,6 +21,17 @@ export type QmdTestHome = {
   indexPath: string;
   remove: () => void;
 };
+
+/** `qmdHome` for a file of tests, called at its top: what it makes is removed when they are over. */
+export function homesUntilEnd(): typeof qmdHome {
+  const homes: QmdTestHome[] = [];
+  afterAll(() => homes.forEach((home) => home.remove()));
+  return async (...how) => {
+    const home = await qmdHome(...how);
+    homes.push(home);
+    return home;
+  };
+}
 
 /** A qmd home in a temporary folder: notes by `collection/path`, and one collection per first folder unless `yaml` says otherwise. */
 export async function qmdHome(

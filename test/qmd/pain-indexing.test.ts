@@ -14,21 +14,14 @@
  * | 47  | llama/download "nothing: fails within seconds and names what to set", "goes through the proxy …" |
  */
 import { Database } from "bun:sqlite";
-import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
+import { expect, setDefaultTimeout, test } from "bun:test";
 import { chmodSync, mkdirSync, rmSync, statSync, symlinkSync, unlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { qmdHome, type QmdTestHome } from "./homes.ts";
+import { homesUntilEnd, type QmdTestHome } from "./homes.ts";
 
 setDefaultTimeout(60_000);
 
-const homes: QmdTestHome[] = [];
-afterAll(() => homes.forEach((home) => home.remove()));
-
-async function homeOf(...how: Parameters<typeof qmdHome>): Promise<QmdTestHome> {
-  const home = await qmdHome(...how);
-  homes.push(home);
-  return home;
-}
+const homeOf = homesUntilEnd();
 
 /** The paths in the index, in their order. */
 function paths(home: QmdTestHome): string[] {

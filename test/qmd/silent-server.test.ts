@@ -1,14 +1,13 @@
 // Servers that take connections and keep silent, as the whole program meets them.
-import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
+import { expect, setDefaultTimeout, test } from "bun:test";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { memq, type Outcome } from "../cli/program.ts";
-import { qmdHome, type QmdTestHome } from "./homes.ts";
+import { homesUntilEnd, type QmdTestHome } from "./homes.ts";
 
 setDefaultTimeout(60_000);
 
-const homes: QmdTestHome[] = [];
-afterAll(() => homes.forEach((home) => home.remove()));
+const homeOf = homesUntilEnd();
 
 const NOTES = Object.fromEntries(
   Array.from({ length: 300 }, (_, n) => [`n/${n}.md`, `# Note ${n}\n\nwhat is known of ${n}: ${"word ".repeat(60)}\n`]),
@@ -39,10 +38,8 @@ function slowServer(pauseOf: (count: number) => number | null): { model: string;
   return { origin, model: `${origin}/v1#m`, stop: () => server.stop(true) };
 }
 
-async function qmdHomeWith(model: string): Promise<QmdTestHome> {
-  const home = await qmdHome(NOTES, { env: { QMD_EMBED_MODEL: model } });
-  homes.push(home);
-  return home;
+function qmdHomeWith(model: string): Promise<QmdTestHome> {
+  return homeOf(NOTES, { env: { QMD_EMBED_MODEL: model } });
 }
 
 async function timed(work: Promise<Outcome>): Promise<Outcome & { ms: number }> {
@@ -53,12 +50,11 @@ async function timed(work: Promise<Outcome>): Promise<Outcome & { ms: number }> 
 
 /** The arguments that place an agent's home with some notes and `search` settings. */
 async function agentHome(search: object, notes = {}): Promise<string[]> {
-  const home = await qmdHome({
+  const home = await homeOf({
     ...notes,
     "memory/2026-02-10.md": "the cameras were moved to the porch\n",
     "memory/x.md": "plain\n",
   });
-  homes.push(home);
   const config = join(home.root, "openclaw.json");
   mkdirSync(join(home.root, "state"));
   writeFileSync(config, JSON.stringify({ memory: { search } }));
