@@ -1,7 +1,7 @@
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync, mkdirSync, readFileSync, writeFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
-import { collectionsYaml, homesUntilEnd, qmdHome, type QmdTestHome } from "./homes.ts";
+import { collectionsYaml, homesUntilEnd, type QmdTestHome } from "./homes.ts";
 
 setDefaultTimeout(60_000);
 
@@ -335,7 +335,7 @@ test("bench judges answers against the files that were expected", async () => {
 });
 
 test("a misspelt key of index.yml is said on stderr, and found by doctor", async () => {
-  const home = await qmdHome(
+  const home = await homeOf(
     { "n/a.md": "heron\n" },
     { yaml: "collections:\n  n:\n    path: $ROOT/n\n    ignored: [b.md]\n" },
   );
@@ -345,7 +345,6 @@ test("a misspelt key of index.yml is said on stderr, and found by doctor", async
     expect(stderr).toMatch(/^collections\.n\.ignored in \S+index\.yml is not known: did you mean ignore\?\n/);
   }
   expect((await home.run("doctor")).stdout).toMatch(/⚠ index config: .*\n  - collections\.n\.ignored in /);
-  home.remove();
 });
 
 test("words and options that a command has no use for are said", async () => {
