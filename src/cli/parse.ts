@@ -2,7 +2,7 @@ import { MemqError, usageError } from "../errors.ts";
 import { nearestName } from "../nearest.ts";
 import type { NumberRange, Option, OptionName } from "./options.ts";
 import { checkValue } from "./option-values.ts";
-import { MEMQ_OPTIONS, optionsOf, QMD_OPTIONS } from "./options.ts";
+import { optionsOf } from "./options.ts";
 import { doctorHint } from "./qmd/words.ts";
 import type { Command } from "./table.ts";
 import { commandsBelow, findCommand } from "./table.ts";
@@ -37,7 +37,7 @@ type Token = { word: string; option: string | null; value: string | undefined; i
  */
 export function readArgv(argv: readonly string[], program: Program): Request {
   // `--index` takes a name with qmd and none with memory: the command's words decide, and with them the meaning of options.
-  const guess = wordsOf(readTokens(argv, { ...MEMQ_OPTIONS, ...QMD_OPTIONS }));
+  const guess = wordsOf(readTokens(argv, optionsOf("both")));
   const surface = findCommand(guess)?.command.surface ?? commandsBelow(guess.slice(0, 1))[0]?.surface ?? "qmd";
   const tokens = readTokens(argv, optionsOf(surface));
   const options = new Map<string, string[]>();
@@ -154,8 +154,7 @@ function shortOptions(word: string, table: Readonly<Record<string, Option>>): Fo
 /** Letters behind one dash count only when all of them are options: `-alpha` holds an h and asks for no help. */
 function asksFor(name: "help" | "version", tokens: readonly Token[]): boolean {
   if (!tokens.some(({ option }) => option === name)) return false;
-  const known = Object.keys({ ...MEMQ_OPTIONS, ...QMD_OPTIONS });
-  const isKnown = ({ option }: Token): boolean => option !== null && known.includes(option);
+  const isKnown = ({ option }: Token): boolean => option !== null && Object.hasOwn(optionsOf("both"), option);
   return tokens.some(
     ({ option, index }) => option === name && tokens.every((one) => one.index !== index || isKnown(one)),
   );
@@ -177,9 +176,12 @@ function checkOption(token: Token, command: Command | null, argv: readonly strin
   const surface = command?.surface ?? "qmd";
   const table = optionsOf(surface);
   const own = ["help", "version", ...(command?.options ?? [])];
-  const accepted: string[] = strict ? own : [...Object.keys(optionsOf("qmd")), ...own];
-  const option = token.option !== null && accepted.includes(token.option) ? table[token.option] : undefined;
-  if (option === undefined) throw unknownOption(token, accepted, argv, [program, ...(command?.path ?? [])].join(" "));
+  const accepted = (name: string): boolean => own.includes(name) || (!strict && Object.hasOwn(optionsOf("qmd"), name));
+  const option = token.option !== null && accepted(token.option) ? table[token.option] : undefined;
+  if (option === undefined) {
+    const known = strict ? own : [...Object.keys(optionsOf("qmd")), ...own];
+    throw unknownOption(token, known, argv, [program, ...(command?.path ?? [])].join(" "));
+  }
   if (option.value === undefined && token.value !== undefined && strict)
     throw usageError(`${token.word} takes no value`);
   const missing = token.value === undefined || isKnownOption(token.value, table, argv, token);
