@@ -194,7 +194,7 @@ function checkOption(token: Token, command: Command | null, argv: readonly strin
 
 /** Of two workspaces one would be left out without a word. qmd takes the last value of its own options. */
 function checkRepetition(name: string, given: readonly string[], { surface }: Command): void {
-  const isOfQmd = surface !== "memq" && Object.hasOwn(QMD_OPTIONS, name);
+  const isOfQmd = surface !== "memq" && Object.hasOwn(optionsOf("qmd"), name);
   if (isOfQmd || optionsOf(surface)[name]?.multiple === true) return;
   const [first, other] = new Set(given);
   if (first === undefined || other === undefined) return;
