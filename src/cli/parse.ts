@@ -30,7 +30,8 @@ type Token = { word: string; option: string | null; value: string | undefined; i
  * Reads argv once, from the table of commands. Words that can't be options (with a blank in them, or a dash before anything but
  * a letter) are set aside first, so a raw query may begin with a dash; `--name=a value` with a known option is the one
  * exception, since that is how a shell hands on a quoted value. After `--` everything is a word.
- * Throws a usage error (exit 2) for an option that the command doesn't have.
+ * Throws a usage error (exit 2) for an option that the command doesn't have, and for one of memq's that is given two values and
+ * takes one.
  */
 export function readArgv(argv: readonly string[], program: Program): Request {
   // `--index` takes a name with qmd and none with memory: the command's words decide, and with them the meaning of options.
@@ -54,7 +55,10 @@ export function readArgv(argv: readonly string[], program: Program): Request {
   if (found === null) return { kind: "help", words, asked: false };
 
   const known = optionsOf(found.command.surface);
-  for (const [name, given] of options) for (const text of given) checkValue(name, known[name] ?? {}, text);
+  for (const [name, given] of options) {
+    for (const text of given) checkValue(name, known[name] ?? {}, text);
+    checkRepetition(name, given, found.command);
+  }
   const invocation = { program, command: found.command, words: words.slice(found.length), options };
   if (found.command.surface === "memq") checkWords(invocation);
   return { kind: "run", invocation };
@@ -184,6 +188,15 @@ function checkOption(token: Token, command: Command | null, argv: readonly strin
   throw new MemqError("USAGE", `${token.word} needs a value: ${token.word} ${option.value}`, {
     exitCode: strict ? 2 : 1,
   });
+}
+
+/** Of two workspaces one would be left out without a word. qmd takes the last value of its own options. */
+function checkRepetition(name: string, given: readonly string[], { surface }: Command): void {
+  const isOfQmd = surface !== "memq" && Object.hasOwn(optionsOf("qmd"), name);
+  if (isOfQmd || optionsOf(surface)[name]?.multiple === true) return;
+  const [first, other] = new Set(given);
+  if (first === undefined || other === undefined) return;
+  throw usageError(`--${name} takes one value, and is given '${first}' and '${other}'`);
 }
 
 function unknownOption(token: Token, accepted: readonly string[], argv: readonly string[], usage: string): MemqError {
