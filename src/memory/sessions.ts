@@ -1,3 +1,4 @@
+import type { Home } from "../home/types.ts";
 import { sessionIdOf } from "../notes/transcript.ts";
 
 /** What a session key tells: its agent, its channel and the kind of chat. */
@@ -55,6 +56,11 @@ export function longTermWithheld(
   return isMainPrivate(sessionFacts(sessionKey, chatType), agentId)
     ? null
     : "MEMORY.md and USER.md stay out: only the agent's main private session reads them.";
+}
+
+/** Whether the transcripts of an agent are among what is indexed. */
+export function hasTranscripts({ collections }: Pick<Home, "collections">): boolean {
+  return collections.some(({ source }) => source === "sessions");
 }
 
 /** When a transcript was archived, as gateways write it. */
