@@ -84,9 +84,23 @@ function textOf(content: unknown): string {
 }
 
 function timeOf(entry: Record<string, unknown>, message: Record<string, unknown>): number | null {
-  if (typeof message["timestamp"] === "number") return message["timestamp"];
-  const parsed = typeof entry["timestamp"] === "string" ? Date.parse(entry["timestamp"]) : NaN;
-  return Number.isFinite(parsed) ? parsed : null;
+  return [message["timestamp"], entry["timestamp"]].map(timeStamped).find((time) => time !== null) ?? null;
+}
+
+/** No session is older, and none of these years in one unit is one of them in another. */
+const SANE = { from: Date.UTC(2000), to: Date.UTC(2100) };
+/** Of a second, a millisecond, a microsecond and a nanosecond, in milliseconds. */
+const UNITS = [1000, 1, 1e-3, 1e-6];
+
+/** Milliseconds since 1970 of a time stamp as programs write them: a number in any usual unit, or text; null when it is no sane time. */
+function timeStamped(stamp: unknown): number | null {
+  const times =
+    typeof stamp === "number"
+      ? UNITS.map((unit) => stamp * unit)
+      : typeof stamp === "string"
+        ? [Date.parse(stamp)]
+        : [];
+  return times.find((time) => time >= SANE.from && time < SANE.to) ?? null;
 }
 
 /** Blocks that a gateway puts before what a person wrote. */
