@@ -1,6 +1,8 @@
 import type { EmbeddingProvider } from "../embed/types.ts";
 import { isInside, realPath } from "../home/paths.ts";
 import type { Collection, Home } from "../home/types.ts";
+import { expectMuchWork } from "../long-running.ts";
+import { areCommonTermsDue, buildCommonTerms } from "../store/common-building.ts";
 import { isDamage, reportDamage } from "../store/damage.ts";
 import { documentCounts, documentsOf } from "../store/documents.ts";
 import { withWriterLock } from "../store/lock.ts";
@@ -108,6 +110,7 @@ export async function syncOpenIndex(index: Index, home: Home, options: SyncOptio
 
   const sum = (key: "files" | "added" | "changed" | "removed"): number =>
     collections.reduce((total, report) => total + report[key], 0);
+  await renewCommonTerms(index, signal);
   if (collections.some(({ added, changed }) => added + changed > 0))
     await tidy(index, signal, performance.now() - started);
   return {
@@ -165,6 +168,13 @@ function overallProgress(scans: readonly CollectionScan[], onProgress: (progress
       }
     },
   };
+}
+
+/** Counts common terms anew where the index has grown out of what it keeps of them, or keeps nothing yet. */
+async function renewCommonTerms(index: Index, signal: AbortSignal): Promise<void> {
+  if (!areCommonTermsDue(index)) return;
+  expectMuchWork();
+  for (const _ of buildCommonTerms(index)) await breathe(signal);
 }
 
 /** Makes searches faster, for a small part of the time that the sync took, and empties the journal, which readers keep from shrinking. */

@@ -1,0 +1,107 @@
+import {
+  codeOfLength,
+  CHUNK_PASSAGES,
+  commonState,
+  countsRow,
+  GONE,
+  lastPassage,
+  writeCommonState,
+} from "./common-terms.ts";
+import { TermCounter } from "./term-counter.ts";
+import type { Index } from "./types.ts";
+
+/** Index tokens of a passage, each kind joined by blanks. */
+type Tokens = { body: string; name: string };
+
+/** Keeps the tables of common terms right while a batch of passages is written: told of each, `write` ends it in the same transaction. */
+export type CommonChanges = {
+  removed(passageId: number, tokens: Tokens): void;
+  added(passageId: number, tokens: Tokens): void;
+  write(): void;
+};
+
+/** Null where nothing is kept, or where so much has changed since that the next sync builds the tables anew. */
+export function commonChanges(index: Index): CommonChanges | null {
+  const state = commonState(index);
+  if (state === null) return null;
+  if (isOutgrown(state)) {
+    writeCommonState(index, null);
+    return null;
+  }
+  const { db } = index;
+  const terms = db.query("SELECT term, number FROM memq_common_terms ORDER BY number").values() as [string, number][];
+  const counter = new TermCounter(terms.map(([term]) => term));
+  const held = new Int32Array(terms.length);
+  const rows = changedRows(index);
+  let [removed, added] = [0, 0];
+  const count = ({ body, name }: Tokens, by: 1 | -1): number => {
+    counter.reset();
+    const length = counter.count(body);
+    counter.count(name);
+    for (let nth = 0; nth < counter.held; nth++) held[counter.found[nth]!]! += by;
+    return length;
+  };
+  return {
+    removed(passageId, tokens) {
+      removed++;
+      count(tokens, -1);
+      // Its counts stay: a passage without a length scores nothing.
+      rows.of(0, passageId)[passageId % CHUNK_PASSAGES] = GONE;
+    },
+    added(passageId, tokens) {
+      added++;
+      const place = passageId % CHUNK_PASSAGES;
+      rows.of(0, passageId)[place] = codeOfLength(count(tokens, 1));
+      for (let nth = 0; nth < counter.held; nth++) {
+        const term = counter.found[nth]!;
+        rows.of(terms[term]![1], passageId)[place >>> 1]! |= counter.counts[term]! << (4 * (place & 1));
+      }
+    },
+    write() {
+      if (removed + added === 0) return;
+      rows.write();
+      const add = db.query("UPDATE memq_common_terms SET passages = passages + ? WHERE term = ?");
+      for (const [term, by] of held.entries()) if (by !== 0) add.run(by, terms[term]![0]);
+      const last = lastPassage(index);
+      const passages = state.passages + added - removed;
+      writeCommonState(index, { ...state, passages, last, removed: state.removed + removed });
+    },
+  };
+}
+
+/** Whether the tables are better built anew than kept up: other terms may be common, or most counts are those of gone passages. */
+export function isOutgrown({
+  passages,
+  built,
+  removed,
+}: {
+  passages: number;
+  built: number;
+  removed: number;
+}): boolean {
+  return passages > 2 * built || passages < built / 2 || removed > passages / 2;
+}
+
+/** Rows of counts that change, each read once and written once. */
+function changedRows({ db }: Index): { of(number: number, passageId: number): Uint8Array; write(): void } {
+  const rows = new Map<number, Uint8Array>();
+  const stored = db.query<{ counts: Uint8Array }, [number]>("SELECT counts FROM memq_common_counts WHERE id = ?");
+  return {
+    of(number, passageId) {
+      const id = countsRow(number, passageId);
+      const known = rows.get(id);
+      if (known !== undefined) return known;
+      const row = stored.get(id)?.counts ?? emptyRow(number);
+      rows.set(id, row);
+      return row;
+    },
+    write() {
+      const write = db.query("INSERT OR REPLACE INTO memq_common_counts(id, counts) VALUES (?, ?)");
+      for (const [id, row] of rows) write.run(id, row);
+    },
+  };
+}
+
+export function emptyRow(number: number): Uint8Array {
+  return new Uint8Array(number === 0 ? CHUNK_PASSAGES : CHUNK_PASSAGES / 2);
+}
