@@ -1,11 +1,13 @@
 import { isOutgrown } from "./common-changes.ts";
 import {
+  addCount,
   CHUNK_PASSAGES,
   codeOfLength,
   commonState,
   countsRow,
   hasCommonState,
   lastPassage,
+  ROW_BYTES,
   writeCommonState,
 } from "./common-terms.ts";
 import { corpusStats } from "./corpus-stats.ts";
@@ -18,7 +20,6 @@ const FEWEST_PASSAGES = 2000;
 /** A term that more than a tenth of the passages hold gets counts: a search asks for those of an eighth, and may grow into them. */
 const SHARE = 1 / 10;
 const MOST_TERMS = 256;
-const ROW_BYTES = CHUNK_PASSAGES / 2;
 /** Passages that choose the terms. */
 const SAMPLE = 1000;
 /** Passages that are read at a time. */
@@ -98,16 +99,14 @@ function* countsOf({ db }: Index, terms: readonly string[]): Generator<void, Cou
 function countSlice(read: [number, string, string][], counter: TermCounter, { chunks, held }: Counts): void {
   for (const [id, body, name] of read) {
     const chunk = chunkOf(id, chunks, held.length);
-    const place = id % CHUNK_PASSAGES;
-    const shift = 4 * (place & 1);
     counter.reset();
-    chunk.lengths[place] = codeOfLength(counter.count(body));
+    chunk.lengths[id % CHUNK_PASSAGES] = codeOfLength(counter.count(body));
     counter.count(name);
     const { found, counts } = counter;
     for (let nth = 0; nth < counter.held; nth++) {
       const term = found[nth]!;
       held[term]!++;
-      chunk.counts[term * ROW_BYTES + (place >>> 1)]! |= counts[term]! << shift;
+      addCount(chunk.counts, term * ROW_BYTES, id, counts[term]!);
     }
   }
 }

@@ -1,10 +1,12 @@
 import {
-  codeOfLength,
+  addCount,
   CHUNK_PASSAGES,
+  codeOfLength,
   commonState,
   countsRow,
   GONE,
   lastPassage,
+  ROW_BYTES,
   writeCommonState,
 } from "./common-terms.ts";
 import { TermCounter } from "./term-counter.ts";
@@ -50,11 +52,10 @@ export function commonChanges(index: Index): CommonChanges | null {
     },
     added(passageId, tokens) {
       added++;
-      const place = passageId % CHUNK_PASSAGES;
-      rows.of(0, passageId)[place] = codeOfLength(count(tokens, 1));
+      rows.of(0, passageId)[passageId % CHUNK_PASSAGES] = codeOfLength(count(tokens, 1));
       for (let nth = 0; nth < counter.held; nth++) {
         const term = counter.found[nth]!;
-        rows.of(terms[term]![1], passageId)[place >>> 1]! |= counter.counts[term]! << (4 * (place & 1));
+        addCount(rows.of(terms[term]![1], passageId), 0, passageId, counter.counts[term]!);
       }
     },
     write() {
@@ -102,6 +103,6 @@ function changedRows({ db }: Index): { of(number: number, passageId: number): Ui
   };
 }
 
-export function emptyRow(number: number): Uint8Array {
-  return new Uint8Array(number === 0 ? CHUNK_PASSAGES : CHUNK_PASSAGES / 2);
+function emptyRow(number: number): Uint8Array {
+  return new Uint8Array(number === 0 ? CHUNK_PASSAGES : ROW_BYTES);
 }

@@ -6,16 +6,16 @@ import type { Index } from "./types.ts";
  * What the index keeps of terms that stand in very many passages, so that a search need not walk their lists:
  *
  * * `memq_common_terms`: how many passages hold the term, exact at all times.
- * * `memq_common_counts`: how often each passage holds it, four bits a passage. One row has `CHUNK_PASSAGES` ids, the rows of one
- *   term follow each other. Number 0 are the lengths of bodies, one byte a passage.
+ * * `memq_common_counts`: whether each passage holds it, one bit, and how often, four bits. One row has `CHUNK_PASSAGES` ids, the
+ *   rows of one term follow each other. Number 0 are the lengths of bodies, one byte a passage.
  *
  * `memq_meta` says what they were last right for. Whoever changes passages without keeping them up (an older version, a clean-up by
  * SQL) changes the number of passages or the highest id, which is never used twice: then they count as absent until they are built again.
  */
 const STATE_KEY = "common_terms";
 
-/** Passage ids of a row: two rows of counts fill a page of 4 KB, one of lengths fills it alone. */
-export const CHUNK_PASSAGES = 4032;
+/** Passage ids of a row: two rows of counts fill a page of 4 KB. */
+export const CHUNK_PASSAGES = 3200;
 /** Row ids of a term: its number times this, plus the chunk. */
 const CHUNKS = 2 ** 20;
 
@@ -64,13 +64,27 @@ export function countsRow(number: number, passageId: number): number {
   return number * CHUNKS + Math.floor(passageId / CHUNK_PASSAGES);
 }
 
+/** A row: bits of 32 passages to a number that say which of them hold the term, then counts of eight to a number; the first lowest. */
+export const BIT_WORDS = CHUNK_PASSAGES / 32;
+const BIT_BYTES = CHUNK_PASSAGES / 8;
+export const ROW_BYTES = BIT_BYTES + CHUNK_PASSAGES / 2;
+/** Counts end here: four bits hold no more. */
+export const MOST_COUNTED = 15;
+
+/** Notes in a row, which begins at `offset`, that a passage that has no count yet holds the term `count` times. */
+export function addCount(rows: Uint8Array, offset: number, passageId: number, count: number): void {
+  const place = passageId % CHUNK_PASSAGES;
+  rows[offset + (place >>> 3)]! |= 1 << (place & 7);
+  rows[offset + BIT_BYTES + (place >>> 1)]! |= count << (4 * (place & 1));
+}
+
 /**
- * Counts and lengths of `CHUNK_PASSAGES` passages from the id `first` on. `counts` has one array for each term asked for, eight passages
- * to a number, the first in its lowest bits. `lengths` are codes: see `lengthOfCode`.
+ * Counts and lengths of the passages from the id `first` on. `counts` has the row of each term that was asked for, `lengths` are codes:
+ * see `lengthOfCode`.
  */
 export type CountChunk = { first: number; lengths: Uint8Array; counts: Int32Array[] };
 
-const NONE = new Int32Array(CHUNK_PASSAGES / 8);
+const NONE = new Int32Array(ROW_BYTES / 4);
 
 /** The counts of terms, given by their numbers, in all passages. */
 export function commonCounts(index: Index, numbers: readonly number[]): CountChunk[] {
@@ -88,7 +102,7 @@ export function commonCounts(index: Index, numbers: readonly number[]): CountChu
     // Lengths come first: where no passage has one, there is none.
     if (place === undefined)
       chunks.set(chunk, { first: chunk * CHUNK_PASSAGES, lengths: bytes, counts: numbers.map(() => NONE) });
-    else chunks.get(chunk)!.counts[place] = new Int32Array(bytes.buffer, bytes.byteOffset, CHUNK_PASSAGES / 8);
+    else chunks.get(chunk)!.counts[place] = new Int32Array(bytes.buffer, bytes.byteOffset, ROW_BYTES / 4);
   }
   return [...chunks.values()];
 }

@@ -1,5 +1,5 @@
-/** Counts end here: four bits hold no more. */
-export const MOST_COUNTED = 15;
+import { MOST_COUNTED } from "./common-terms.ts";
+
 /** Longer words are not counted. */
 const MOST_CHARACTERS = 64;
 /** Slots of the table for each term: few of the words that are no terms meet one. */
