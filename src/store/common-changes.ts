@@ -34,7 +34,7 @@ export function commonChanges(index: Index): CommonChanges | null {
   const terms = db.query("SELECT term, number FROM memq_common_terms ORDER BY number").values() as [string, number][];
   const counter = new TermCounter(terms.map(([term]) => term));
   const held = new Int32Array(terms.length);
-  const rows = changedRows(index);
+  const rows = new ChangedRows(db);
   let [removed, added] = [0, 0];
   const count = ({ body, name }: Tokens, by: 1 | -1): number => {
     counter.reset();
@@ -53,9 +53,11 @@ export function commonChanges(index: Index): CommonChanges | null {
     added(passageId, tokens) {
       added++;
       rows.of(0, passageId)[passageId % CHUNK_PASSAGES] = codeOfLength(count(tokens, 1));
+      const known = rows.ofPassage(passageId);
       for (let nth = 0; nth < counter.held; nth++) {
         const term = counter.found[nth]!;
-        addCount(rows.of(terms[term]![1], passageId), 0, passageId, counter.counts[term]!);
+        const number = terms[term]![1];
+        addCount(known[number] ?? rows.of(number, passageId), 0, passageId, counter.counts[term]!);
       }
     },
     write() {
@@ -84,23 +86,34 @@ export function isOutgrown({
 }
 
 /** Rows of counts that change, each read once and written once. */
-function changedRows({ db }: Index): { of(number: number, passageId: number): Uint8Array; write(): void } {
-  const rows = new Map<number, Uint8Array>();
-  const stored = db.query<{ counts: Uint8Array }, [number]>("SELECT counts FROM memq_common_counts WHERE id = ?");
-  return {
-    of(number, passageId) {
-      const id = countsRow(number, passageId);
-      const known = rows.get(id);
-      if (known !== undefined) return known;
-      const row = stored.get(id)?.counts ?? emptyRow(number);
-      rows.set(id, row);
-      return row;
-    },
-    write() {
-      const write = db.query("INSERT OR REPLACE INTO memq_common_counts(id, counts) VALUES (?, ?)");
-      for (const [id, row] of rows) write.run(id, row);
-    },
-  };
+class ChangedRows {
+  /** By chunk, then by number. */
+  private readonly chunks = new Map<number, (Uint8Array | undefined)[]>();
+
+  constructor(private readonly db: Index["db"]) {}
+
+  /** The rows that hold the passage, those that were asked for already. */
+  ofPassage(passageId: number): (Uint8Array | undefined)[] {
+    const chunk = Math.floor(passageId / CHUNK_PASSAGES);
+    let rows = this.chunks.get(chunk);
+    if (rows === undefined) this.chunks.set(chunk, (rows = []));
+    return rows;
+  }
+
+  /** A row of a term for the passage; number 0: the lengths. */
+  of(number: number, passageId: number): Uint8Array {
+    const stored = this.db.query<{ counts: Uint8Array }, [number]>(
+      "SELECT counts FROM memq_common_counts WHERE id = ?",
+    );
+    return (this.ofPassage(passageId)[number] ??= stored.get(countsRow(number, passageId))?.counts ?? emptyRow(number));
+  }
+
+  write(): void {
+    const write = this.db.query("INSERT OR REPLACE INTO memq_common_counts(id, counts) VALUES (?, ?)");
+    for (const [chunk, rows] of this.chunks)
+      for (const [number, row] of rows.entries())
+        if (row !== undefined) write.run(countsRow(number, chunk * CHUNK_PASSAGES), row);
+  }
 }
 
 function emptyRow(number: number): Uint8Array {

@@ -1,3 +1,4 @@
+import { expectsMuchWork } from "../long-running.ts";
 import { MOST_COUNTED } from "./common-terms.ts";
 
 /** Longer words are not counted. */
@@ -8,9 +9,9 @@ const SLOTS_PER_TERM = 4;
 const NAMING = 64;
 
 /**
- * Counts some terms in strings of tokens, which blanks part and which are folded already, so that FTS5 counts the same. Goes from blank
- * to blank in native code and looks a token up by its ends and its length; what has those of a term is compared. A third of the time of
- * splitting the string and looking up its parts.
+ * Counts some terms in strings of tokens, which blanks part and which are folded already, so that FTS5 counts the same. Where code is
+ * compiled, it goes from blank to blank and looks a token up by its ends and its length; what has those of a term is compared: a third of
+ * the time of splitting the string and looking up its parts. Where it is not, that is the faster form, since native code does most of it.
  */
 export class TermCounter {
   /** How often each term stands in the strings since `reset`, at most `MOST_COUNTED`. */
@@ -21,8 +22,13 @@ export class TermCounter {
   /** Open addressing: numbers of terms, −1 where there is none, and their keys. */
   private readonly slots: Int32Array;
   private readonly keys: Int32Array;
+  private readonly numbers: Map<string, number> | null;
 
-  constructor(private readonly terms: readonly string[]) {
+  constructor(
+    private readonly terms: readonly string[],
+    isCompiled = expectsMuchWork(),
+  ) {
+    this.numbers = isCompiled ? null : new Map(terms.map((term, number) => [term, number]));
     const bits = Math.ceil(Math.log2(SLOTS_PER_TERM * (terms.length + 1)));
     this.counts = new Uint8Array(terms.length);
     this.found = new Int32Array(terms.length);
@@ -44,6 +50,25 @@ export class TermCounter {
 
   /** Counts the terms in a string of tokens; how many tokens it has. */
   count(text: string): number {
+    return this.numbers === null ? this.countedInPlace(text) : this.countedInParts(text, this.numbers);
+  }
+
+  private countedInParts(text: string, numbers: ReadonlyMap<string, number>): number {
+    const parts = text.split(" ");
+    let tokens = 0;
+    for (let nth = 0; nth < parts.length; nth++) {
+      const token = parts[nth]!;
+      if (token !== "") tokens++;
+      const term = numbers.get(token);
+      if (term === undefined) continue;
+      const count = this.counts[term]!;
+      if (count === 0) this.found[this.held++] = term;
+      if (count < MOST_COUNTED) this.counts[term] = count + 1;
+    }
+    return tokens;
+  }
+
+  private countedInPlace(text: string): number {
     const { slots, keys, terms, counts, found } = this;
     const last = slots.length - 1;
     const bits = 32 - Math.clz32(last);
