@@ -218,7 +218,10 @@ export type OptionName = MemqOption | QmdOption;
  */
 export type Surface = "memq" | "qmd" | "both";
 
-/** The options by name that the commands of one surface may take. */
+let both: Readonly<Record<string, Option>> | undefined;
+
+/** The options by name that the commands of one surface may take; one that memq and qmd both have is qmd's where a command takes both. */
 export function optionsOf(surface: Surface): Readonly<Record<string, Option>> {
-  return { memq: MEMQ_OPTIONS, qmd: QMD_OPTIONS, both: { ...MEMQ_OPTIONS, ...QMD_OPTIONS } }[surface];
+  if (surface === "both") return (both ??= { ...MEMQ_OPTIONS, ...QMD_OPTIONS });
+  return surface === "memq" ? MEMQ_OPTIONS : QMD_OPTIONS;
 }

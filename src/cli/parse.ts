@@ -2,7 +2,7 @@ import { MemqError, usageError } from "../errors.ts";
 import { nearestName } from "../nearest.ts";
 import type { NumberRange, Option, OptionName } from "./options.ts";
 import { checkValue } from "./option-values.ts";
-import { MEMQ_OPTIONS, optionsOf, QMD_OPTIONS } from "./options.ts";
+import { optionsOf } from "./options.ts";
 import { doctorHint } from "./qmd/words.ts";
 import type { Command } from "./table.ts";
 import { commandsBelow, findCommand } from "./table.ts";
@@ -32,11 +32,12 @@ type Token = { word: string; option: string | null; value: string | undefined; i
  * Reads argv once, from the table of commands. Words that can't be options (with a blank in them, or a dash before anything but
  * a letter) are set aside first, so a raw query may begin with a dash; `--name=a value` with a known option is the one
  * exception, since that is how a shell hands on a quoted value. After `--` everything is a word.
- * Throws a usage error (exit 2) for an option that the command doesn't have.
+ * Throws a usage error (exit 2) for an option that the command doesn't have, and for one of memq's that is given two values and
+ * takes one.
  */
 export function readArgv(argv: readonly string[], program: Program): Request {
   // `--index` takes a name with qmd and none with memory: the command's words decide, and with them the meaning of options.
-  const guess = wordsOf(readTokens(argv, { ...MEMQ_OPTIONS, ...QMD_OPTIONS }));
+  const guess = wordsOf(readTokens(argv, optionsOf("both")));
   const surface = findCommand(guess)?.command.surface ?? commandsBelow(guess.slice(0, 1))[0]?.surface ?? "qmd";
   const tokens = readTokens(argv, optionsOf(surface));
   const options = new Map<string, string[]>();
@@ -56,7 +57,10 @@ export function readArgv(argv: readonly string[], program: Program): Request {
   if (found === null) return { kind: "help", words, asked: false };
 
   const known = optionsOf(found.command.surface);
-  for (const [name, given] of options) for (const text of given) checkValue(name, known[name] ?? {}, text);
+  for (const [name, given] of options) {
+    for (const text of given) checkValue(name, known[name] ?? {}, text);
+    checkRepetition(name, given, found.command);
+  }
   const invocation = { program, command: found.command, words: words.slice(found.length), options };
   if (found.command.surface === "memq") checkWords(invocation);
   return { kind: "run", invocation };
@@ -150,8 +154,7 @@ function shortOptions(word: string, table: Readonly<Record<string, Option>>): Fo
 /** Letters behind one dash count only when all of them are options: `-alpha` holds an h and asks for no help. */
 function asksFor(name: "help" | "version", tokens: readonly Token[]): boolean {
   if (!tokens.some(({ option }) => option === name)) return false;
-  const known = Object.keys({ ...MEMQ_OPTIONS, ...QMD_OPTIONS });
-  const isKnown = ({ option }: Token): boolean => option !== null && known.includes(option);
+  const isKnown = ({ option }: Token): boolean => option !== null && Object.hasOwn(optionsOf("both"), option);
   return tokens.some(
     ({ option, index }) => option === name && tokens.every((one) => one.index !== index || isKnown(one)),
   );
@@ -173,9 +176,12 @@ function checkOption(token: Token, command: Command | null, argv: readonly strin
   const surface = command?.surface ?? "qmd";
   const table = optionsOf(surface);
   const own = ["help", "version", ...(command?.options ?? [])];
-  const accepted: string[] = strict ? own : [...Object.keys(optionsOf("qmd")), ...own];
-  const option = token.option !== null && accepted.includes(token.option) ? table[token.option] : undefined;
-  if (option === undefined) throw unknownOption(token, accepted, argv, [program, ...(command?.path ?? [])].join(" "));
+  const accepted = (name: string): boolean => own.includes(name) || (!strict && Object.hasOwn(optionsOf("qmd"), name));
+  const option = token.option !== null && accepted(token.option) ? table[token.option] : undefined;
+  if (option === undefined) {
+    const known = strict ? own : [...Object.keys(optionsOf("qmd")), ...own];
+    throw unknownOption(token, known, argv, [program, ...(command?.path ?? [])].join(" "));
+  }
   if (option.value === undefined && token.value !== undefined && strict)
     throw usageError(`${token.word} takes no value`);
   const missing = token.value === undefined || isKnownOption(token.value, table, argv, token);
@@ -184,6 +190,15 @@ function checkOption(token: Token, command: Command | null, argv: readonly strin
   throw new MemqError("USAGE", `${token.word} needs a value: ${token.word} ${option.value}`, {
     exitCode: strict ? 2 : 1,
   });
+}
+
+/** Of two workspaces one would be left out without a word. qmd takes the last value of its own options. */
+function checkRepetition(name: string, given: readonly string[], { surface }: Command): void {
+  const isOfQmd = surface !== "memq" && Object.hasOwn(optionsOf("qmd"), name);
+  if (isOfQmd || optionsOf(surface)[name]?.multiple === true) return;
+  const [first, other] = new Set(given);
+  if (first === undefined || other === undefined) return;
+  throw usageError(`--${name} takes one value, and is given '${first}' and '${other}'`);
 }
 
 function unknownOption(token: Token, accepted: readonly string[], argv: readonly string[], usage: string): MemqError {

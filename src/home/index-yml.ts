@@ -149,7 +149,10 @@ function qmdConfig(data: JsonObject, file: string): QmdConfig {
     ...(editorUri === undefined ? {} : { editorUri }),
     models: modelsOf(data, file),
     collections: read,
-    hash: hashOf(data),
+    // Asked for where an index is written, and not by a search.
+    get hash() {
+      return hashOf(data);
+    },
     issues: [
       ...misspelt(data, "", ["global_context", ...EDITOR_KEYS, "models", "collections"], file),
       ...misspelt(data["models"] ?? {}, "models.", MODEL_KEYS, file),

@@ -4,8 +4,8 @@ import { dirname, join, relative } from "node:path";
 import { asMemqError, MemqError } from "../errors.ts";
 import type { AgentHome } from "../home/agent-home.ts";
 import { decodeNote } from "../notes/decode.ts";
-import { withWriterLock } from "../store/lock.ts";
 import { dateInZone } from "../notes/dates.ts";
+import { whileOnlyAppender } from "./append-lock.ts";
 import { isRealDate } from "./dates.ts";
 
 export type AppendResult = { path: string; startLine: number; endLine: number };
@@ -21,12 +21,11 @@ export function appendForAgent(
 ): Promise<AppendResult> {
   const { text, target = "daily", date } = request;
   const workspace = home.workspace ?? "";
-  return withWriterLock(`${home.indexPath}.append`, () =>
-    appendToMemory({ workspace, text, target, date, timeZone: memory.timeZone, now: Date.now() }),
-  );
+  const lock = `${home.indexPath}.append`;
+  return appendToMemory({ workspace, text, target, date, timeZone: memory.timeZone, now: Date.now(), lock });
 }
 
-/** As `appendForAgent`, for a caller that knows that nobody else appends. */
+/** As `appendForAgent`, of any workspace. */
 export async function appendToMemory(options: {
   workspace: string;
   text: string;
@@ -35,6 +34,8 @@ export async function appendToMemory(options: {
   date?: string | undefined;
   timeZone?: string;
   now: number;
+  /** Where appends wait for each other, a path in the agent's state folder; without it nobody else may append. */
+  lock?: string;
 }): Promise<AppendResult> {
   const { workspace, target } = options;
   if (target === "long-term" && options.date !== undefined) {
@@ -61,8 +62,12 @@ export async function appendToMemory(options: {
   }
   const path = target === "daily" ? `memory/${date}.md` : "MEMORY.md";
   const text = options.text.replace(/\n*$/, "\n");
+  const heading = target === "daily" ? `# ${date}\n\n` : "";
   try {
-    return { path, ...(await appendLines(workspace, path, text, target === "daily" ? `# ${date}\n\n` : "")) };
+    const note = await placeOf(workspace, path);
+    const append = (): Promise<AppendedLines> => appendLines(note, path, text, heading);
+    const lines = await (options.lock === undefined ? append() : whileOnlyAppender(options.lock, note, append));
+    return { path, ...lines };
   } catch (error) {
     if (error instanceof MemqError) throw error;
     const { code, message, hint = "Check that the workspace is writable." } = asMemqError(error);
@@ -73,26 +78,28 @@ export async function appendToMemory(options: {
   }
 }
 
-async function appendLines(
-  workspace: string,
-  path: string,
-  text: string,
-  heading: string,
-): Promise<{ startLine: number; endLine: number }> {
-  const full = join(workspace, path);
+type AppendedLines = Pick<AppendResult, "startLine" | "endLine">;
+
+/** The absolute path of a note that may be written, its folder made. */
+async function placeOf(workspace: string, path: string): Promise<string> {
+  const note = join(workspace, path);
   await requireWorkspace(workspace);
-  await mkdir(dirname(full), { recursive: true });
-  await refuseLinks(workspace, full, path);
+  await mkdir(dirname(note), { recursive: true });
+  await refuseLinks(workspace, note, path);
+  return note;
+}
+
+async function appendLines(note: string, path: string, text: string, heading: string): Promise<AppendedLines> {
   // O_NOFOLLOW: a link put there in the meantime is an error, not a way out of the workspace.
   const flags = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW;
-  const bytes = await readFile(full).catch((error: NodeJS.ErrnoException) => {
+  const bytes = await readFile(note).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return null;
     throw error;
   });
   if (bytes !== null) refuseOtherEncoding(bytes, text, path);
   const before = bytes?.toString("utf8") ?? null;
   const lead = before === null || before === "" ? heading : before.endsWith("\n") ? "" : "\n";
-  const file = await open(full, flags, 0o600);
+  const file = await open(note, flags, 0o600);
   try {
     await writeWhole(file, Buffer.from(lead + text));
   } finally {

@@ -32,7 +32,7 @@ export type Cited = { hits: Hit[]; notices: string[]; stale: boolean };
 export function cite(rows: Iterable<Ranked>, limit: number, context: CiteContext): Cited {
   const stored: Stored = { documents: new Map(), passages: new Map(), texts: new Map() };
   const files = new Map<number, FileState>();
-  const seen = new Set<string>();
+  const shown: ShownBefore = new Map();
   const gone = new Set<string>();
   const outdated = new Set<string>();
   const hits: Hit[] = [];
@@ -54,15 +54,14 @@ export function cite(rows: Iterable<Ranked>, limit: number, context: CiteContext
     if (!passage || whole === undefined) continue;
     const text = passageText(whole, passage.pos, passage.length);
     const now = file.state === "changed" ? file.passages : null;
-    const shown = now
+    const cited = now
       ? passageNow({ ...row, text, byName: row.nameTier > 0 }, now, context.termsIn)
       : { ...passage, text };
     const body = file.state === "changed" ? file.text : whole;
-    if (shown === null) outdated.add(`${collection.pathPrefix}${document.path}`);
+    if (cited === null) outdated.add(`${collection.pathPrefix}${document.path}`);
     else {
-      const realFile = realFileOf(document, context);
-      const hit = hitOf(row, firstOfFile(document, realFile, context), { ...shown, body }, context);
-      if (isNew(hit, realFile, context, seen)) hits.push(hit);
+      const hit = hitOf(row, firstOfFile(document, context), { ...cited, body }, context);
+      if (isNew(hit, document, file.inode, context, shown)) hits.push(hit);
     }
     if (hits.length === limit) break;
   }
@@ -123,10 +122,11 @@ function realFileOf({ collection, path }: DocumentRow, { collections, request }:
 }
 
 /** The same file as a document of the first searched collection that holds it, whichever of them the query found. */
-function firstOfFile(document: DocumentRow, realFile: string, context: CiteContext): DocumentRow {
+function firstOfFile(document: DocumentRow, context: CiteContext): DocumentRow {
   const order = context.request.collections;
   const own = order.indexOf(document.collection);
   if (own <= 0) return document;
+  const realFile = realFileOf(document, context);
   return documentsByHashPrefix(context.index, document.hash)
     .filter(({ collection }) => order.indexOf(collection) >= 0 && order.indexOf(collection) < own)
     .filter((other) => realFileOf(other, context) === realFile)
@@ -136,19 +136,30 @@ function firstOfFile(document: DocumentRow, realFile: string, context: CiteConte
     );
 }
 
-/** Two collections may hold the same file, and two passages of a changed one may have become one: each is shown once. */
-function isNew(hit: Hit, file: string, context: CiteContext, seen: Set<string>): boolean {
-  const key = context.request.profile.unit === "documents" ? file : `${file}\0${hit.startLine}\0${hit.text}`;
-  return !seen.has(key) && Boolean(seen.add(key));
+/** The documents that were shown, by the inode of their file and, where passages are shown, by what was. */
+type ShownBefore = Map<string, DocumentRow[]>;
+
+/**
+ * Two collections may hold the same file, and two passages of a changed one may have become one: each is shown once. Only what has
+ * one inode is looked at: real paths take longer to find out than all else about a file.
+ */
+function isNew(hit: Hit, document: DocumentRow, inode: string, context: CiteContext, shown: ShownBefore): boolean {
+  const key = context.request.profile.unit === "documents" ? inode : `${inode}\0${hit.startLine}\0${hit.text}`;
+  const before = shown.get(key) ?? [];
+  const isSame = (other: DocumentRow): boolean =>
+    other.id === document.id || realFileOf(other, context) === realFileOf(document, context);
+  if (before.some(isSame)) return false;
+  shown.set(key, [...before, document]);
+  return true;
 }
 
-type Shown = Pick<PassageDraft, "startLine" | "endLine" | "text"> & {
+type CitedPassage = Pick<PassageDraft, "startLine" | "endLine" | "text"> & {
   body: string;
   importance?: number | null;
   triggers?: string[] | null;
 };
 
-function hitOf(row: Ranked, document: DocumentRow, shown: Shown, context: CiteContext): Hit {
+function hitOf(row: Ranked, document: DocumentRow, shown: CitedPassage, context: CiteContext): Hit {
   const { profile, explain } = context.request;
   const textKind = profile.fusion === "weighted" ? profile.textScore : "bm25";
   const { importance, triggers } = shown;

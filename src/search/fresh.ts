@@ -9,14 +9,14 @@ import type { DocumentRow } from "../store/types.ts";
 import { indexTokens } from "./tokens.ts";
 
 /** How a document's file stands to what is indexed of it. */
-export type FileState =
-  | { state: "current" }
-  | { state: "gone" }
+export type FileState = {
+  /** What all names of a file share, and hard links with it; of one that is gone its name. */
+  inode: string;
+} & (
+  | { state: "current" | "gone" }
   /** The file as it is now; no passages when it holds no text any more. */
-  | { state: "changed"; text: string; passages: PassageDraft[] };
-
-const current: FileState = { state: "current" };
-const gone: FileState = { state: "gone" };
+  | { state: "changed"; text: string; passages: PassageDraft[] }
+);
 
 /**
  * Looks at the file behind a document: one `stat` when nothing changed. A file that was touched but says the same is current.
@@ -24,12 +24,19 @@ const gone: FileState = { state: "gone" };
  */
 export function fileState(document: DocumentRow, collection: Collection, cutting: Cutting): FileState {
   const path = join(collection.root, document.path);
+  const gone: FileState = { state: "gone", inode: path };
   try {
     const stat = collection.followLinks ? statSync(path) : lstatSync(path);
     if (!stat.isFile()) return gone;
-    if (stat.mtimeMs === document.mtimeMs && stat.size === document.size) return current;
-    if (collection.source === "sessions" || isMedia(document.path, collection)) return current;
-    return changedFile(path, document, collection, cutting);
+    const inode = `${stat.dev}:${stat.ino}`;
+    const isKnown =
+      (stat.mtimeMs === document.mtimeMs && stat.size === document.size) ||
+      collection.source === "sessions" ||
+      isMedia(document.path, collection);
+    if (isKnown) return { state: "current", inode };
+    if (!isInRoot(path, collection)) return gone;
+    const passages = passagesIfChanged(readFileSync(path), document, cutting);
+    return passages === null ? { state: "current", inode } : { state: "changed", inode, ...passages };
   } catch {
     return gone;
   }
@@ -50,15 +57,17 @@ function isInRoot(path: string, { root }: Collection): boolean {
   return isInside(realpathSync(path), realpathSync(root));
 }
 
-function changedFile(path: string, document: DocumentRow, collection: Collection, cutting: Cutting): FileState {
-  if (!isInRoot(path, collection)) return gone;
-  const { text } = decodeNote(readFileSync(path));
-  if (text === null) return { state: "changed", text: "", passages: [] };
+/** The text of a file and its passages, or null when it says what is indexed. */
+function passagesIfChanged(
+  bytes: Buffer,
+  document: DocumentRow,
+  cutting: Cutting,
+): { text: string; passages: PassageDraft[] } | null {
+  const { text } = decodeNote(bytes);
+  if (text === null) return { text: "", passages: [] };
   const hash = new Bun.CryptoHasher("sha256").update(text).digest("hex");
   // What another program indexed since has the file's hash, but passages of the text before it.
-  return hash === document.hash && document.mtimeMs >= 0
-    ? current
-    : { state: "changed", text, passages: cutPassages(text, cutting) };
+  return hash === document.hash && document.mtimeMs >= 0 ? null : { text, passages: cutPassages(text, cutting) };
 }
 
 function isMedia(path: string, collection: Collection): boolean {

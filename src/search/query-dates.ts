@@ -17,8 +17,7 @@ const MONTHS = [
   "oct october octubre outubro octobre oktober ottobre",
   "nov november noviembre novembro novembre",
   "dec december diciembre dezembro decembre dezember dicembre",
-].map((names) => names.split(" "));
-const MONTH = String.raw`\b(${MONTHS.flat().join("|")})\b\.?`;
+];
 const OF = String.raw`\s*(?:,|de[lr]?\b|of\b)?\s*`;
 const DAY = String.raw`\b(\d{1,2})(?:st|nd|rd|th|\.|er|º|ª)?`;
 const YEAR = String.raw`((?:1[5-9]|20)\d\d)\b`;
@@ -29,14 +28,17 @@ const HINT = /(?:1[5-9]|20)\d\d|\d{4}\s*年|\.\s?\d{4}/;
 type Shape = [pattern: RegExp, day: number, month: number, year: number];
 
 /** Each with the groups day, month, year; a shape that holds another comes first. */
-const makeShapes = (): Shape[] => [
-  [new RegExp(`${DAY}${OF}${MONTH}${OF}${YEAR}`, "giu"), 1, 2, 3],
-  [new RegExp(`${MONTH}${OF}${DAY}${OF}${YEAR}`, "giu"), 2, 1, 3],
-  [new RegExp(`${MONTH}${OF}${YEAR}`, "giu"), 0, 1, 2],
-  [/(\d{4})\s*年\s*(\d{1,2})\s*月\s*(\d{1,2})\s*日/gu, 3, 2, 1],
-  [/(\d{4})\s*年\s*(\d{1,2})\s*月/gu, 0, 2, 1],
-  [/\b(\d{1,2})\.\s?(\d{1,2})\.\s?(\d{4})\b/gu, 1, 2, 3],
-];
+function makeShapes(): Shape[] {
+  const month = String.raw`\b(${MONTHS.join(" ").replaceAll(" ", "|")})\b\.?`;
+  return [
+    [new RegExp(`${DAY}${OF}${month}${OF}${YEAR}`, "giu"), 1, 2, 3],
+    [new RegExp(`${month}${OF}${DAY}${OF}${YEAR}`, "giu"), 2, 1, 3],
+    [new RegExp(`${month}${OF}${YEAR}`, "giu"), 0, 1, 2],
+    [/(\d{4})\s*年\s*(\d{1,2})\s*月\s*(\d{1,2})\s*日/gu, 3, 2, 1],
+    [/(\d{4})\s*年\s*(\d{1,2})\s*月/gu, 0, 2, 1],
+    [/\b(\d{1,2})\.\s?(\d{1,2})\.\s?(\d{4})\b/gu, 1, 2, 3],
+  ];
+}
 
 let shapes: Shape[] | undefined;
 
@@ -94,6 +96,6 @@ function lastOfMonth(first: number): number {
 /** `01` to `12`; what is no month stays as it is, and makes no date. */
 function monthOf(name: string): string {
   if (/^\d/.test(name)) return name.padStart(2, "0");
-  const place = MONTHS.findIndex((names) => names.includes(name.toLowerCase()));
+  const place = MONTHS.findIndex((names) => names.split(" ").includes(name.toLowerCase()));
   return place < 0 ? name : String(place + 1).padStart(2, "0");
 }

@@ -16,11 +16,7 @@ const MAX_CACHE_BITS = 17;
 const MAX_CACHED_CHUNK = 32;
 let cacheBits = 8;
 let cached = 0;
-let cache: (Terms | undefined)[] = emptyCache();
-
-function emptyCache(): (Terms | undefined)[] {
-  return Array.from({ length: 1 << cacheBits });
-}
+let cache: (Terms | undefined)[] = [];
 
 function remember(slot: number, terms: Terms): void {
   if (cache[slot] === undefined) cached++;
@@ -28,7 +24,7 @@ function remember(slot: number, terms: Terms): void {
   if (cached < cache.length / 2 || cacheBits === MAX_CACHE_BITS) return;
   cacheBits += 3;
   cached = 0;
-  cache = emptyCache();
+  cache = Array.from({ length: 1 << cacheBits });
 }
 
 /**
@@ -139,6 +135,7 @@ function forEachChunk(text: string, visit: (normal: string, start: number, end: 
 
 function termsOf(text: string, start: number, end: number): Terms {
   if (end - start > MAX_CACHED_CHUNK) return workedOut(text.slice(start, end));
+  if (cache.length === 0) cache = Array.from({ length: 1 << cacheBits });
   let hash = end - start;
   for (let index = start; index < end; index++) hash = (Math.imul(hash, 31) + text.charCodeAt(index)) | 0;
   const slot = (hash ^ (hash >>> MAX_CACHE_BITS)) & (cache.length - 1);

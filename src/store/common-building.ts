@@ -6,11 +6,10 @@ import {
   commonState,
   countsRow,
   hasCommonState,
-  lastPassage,
   ROW_BYTES,
   writeCommonState,
 } from "./common-terms.ts";
-import { corpusStats } from "./corpus-stats.ts";
+import { corpusStats, lastPassageId } from "./corpus-stats.ts";
 import { inTransaction } from "./open.ts";
 import { commonestTerms, TermCounter } from "./term-counter.ts";
 import type { Index } from "./types.ts";
@@ -42,12 +41,12 @@ export function* buildCommonTerms(index: Index, fewest = FEWEST_PASSAGES): Gener
     inTransaction(index, () => clear(index));
     return;
   }
-  const last = lastPassage(index);
+  const last = lastPassageId(index);
   const terms = commonestTerms(sampleOf(index, passages), SHARE, MOST_TERMS);
   yield;
   const { chunks, held } = yield* countsOf(index, terms);
   inTransaction(index, () => {
-    if (corpusStats(index).passages !== passages || lastPassage(index) !== last) return;
+    if (corpusStats(index).passages !== passages || lastPassageId(index) !== last) return;
     clear(index);
     const addTerm = index.db.query("INSERT INTO memq_common_terms(term, number, passages) VALUES (?, ?, ?)");
     for (const [nth, term] of terms.entries()) addTerm.run(term, nth + 1, held[nth]!);

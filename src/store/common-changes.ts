@@ -5,10 +5,10 @@ import {
   commonState,
   countsRow,
   GONE,
-  lastPassage,
   ROW_BYTES,
   writeCommonState,
 } from "./common-terms.ts";
+import { lastPassageId } from "./corpus-stats.ts";
 import { TermCounter } from "./term-counter.ts";
 import type { Index } from "./types.ts";
 
@@ -65,7 +65,7 @@ export function commonChanges(index: Index): CommonChanges | null {
       rows.write();
       const add = db.query("UPDATE memq_common_terms SET passages = passages + ? WHERE term = ?");
       for (const [term, by] of held.entries()) if (by !== 0) add.run(by, terms[term]![0]);
-      const last = lastPassage(index);
+      const last = lastPassageId(index);
       const passages = state.passages + added - removed;
       writeCommonState(index, { ...state, passages, last, removed: state.removed + removed });
     },

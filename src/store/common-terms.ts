@@ -1,4 +1,4 @@
-import { corpusStats } from "./corpus-stats.ts";
+import { corpusStats, lastPassageId } from "./corpus-stats.ts";
 import { readMeta, writeMeta } from "./meta.ts";
 import type { Index } from "./types.ts";
 
@@ -27,7 +27,7 @@ export function commonState(index: Index): CommonState | null {
   const stored = readMeta(index, STATE_KEY);
   if (stored === null) return null;
   const state = JSON.parse(stored) as CommonState;
-  return state.passages === corpusStats(index).passages && state.last === lastPassage(index) ? state : null;
+  return state.passages === corpusStats(index).passages && state.last === lastPassageId(index) ? state : null;
 }
 
 /** Null: the tables stand for nothing from now on. */
@@ -38,11 +38,6 @@ export function writeCommonState(index: Index, state: CommonState | null): void 
 /** Whether tables were built, right or not. */
 export function hasCommonState(index: Index): boolean {
   return readMeta(index, STATE_KEY) !== null;
-}
-
-/** The highest passage id, 0 when there is none. */
-export function lastPassage(index: Index): number {
-  return index.db.query<{ last: number | null }, []>("SELECT max(id) AS last FROM memq_passages").get()?.last ?? 0;
 }
 
 /** A term of the tables: the number of its counts, and how many passages hold it. */

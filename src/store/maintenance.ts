@@ -99,11 +99,23 @@ export function vectorCount(index: Index): number {
   return index.db.query<{ n: number }, []>("SELECT count(*) AS n FROM content_vectors").get()?.n ?? 0;
 }
 
+/** How many pages one call of a merge works through: some hundredths of a second. */
+const MERGED_PAGES = 500;
+
 /**
- * Merges pieces of the full-text index, about `pages` pages of it, for a writer with nothing else to do; says whether there
- * was something to merge. Fewer pieces make searches faster.
+ * Merges segments of the full-text index where there are several of a size, for a writer with nothing else to do; says whether there
+ * was something to merge. Each segment is one more place where a search looks for every word.
  */
-export function mergeTokens(index: Index, pages = 500): boolean {
+export function mergeTokens(index: Index): boolean {
+  return merged(index, MERGED_PAGES);
+}
+
+/** Begins to merge all segments into one, whatever their sizes; `mergeTokens` goes on with it. */
+export function beginMergingAllTokens(index: Index): boolean {
+  return merged(index, -MERGED_PAGES);
+}
+
+function merged(index: Index, pages: number): boolean {
   const total = (): number => index.db.query<{ n: number }, []>("SELECT total_changes() AS n").get()?.n ?? 0;
   const before = total();
   index.db.query("INSERT INTO memq_fts(memq_fts, rank) VALUES ('merge', ?)").run(pages);

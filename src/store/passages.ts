@@ -72,6 +72,13 @@ export function passageCounts(index: Index): Map<string, number> {
   return new Map(rows.map((row) => [row.collection, row.n]));
 }
 
+/** Number of passages with a greater id. */
+export function passagesAfter(index: Index, id: number): number {
+  return (
+    index.db.query<{ n: number }, [number]>("SELECT count(*) AS n FROM memq_passages WHERE id > ?").get(id)?.n ?? 0
+  );
+}
+
 /** Number of passages in the index. */
 export function passageTotal(index: Index): number {
   return index.db.query<{ n: number }, []>("SELECT count(*) AS n FROM memq_passages").get()?.n ?? 0;

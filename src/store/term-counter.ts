@@ -118,8 +118,12 @@ function isAt(term: string, text: string, start: number, end: number): boolean {
 /** The terms that more than `share` of the texts hold, as good as all of them, the commonest first and at most `most`. */
 export function commonestTerms(texts: readonly string[], share: number, most: number): string[] {
   const step = Math.max(1, Math.floor(texts.length / NAMING));
-  const named = texts.filter((_, nth) => nth % step === 0).flatMap((text) => text.split(" "));
-  const terms = [...new Set(named)].filter(isCountable);
+  const named = new Map<string, number>();
+  for (let nth = 0; nth < texts.length; nth += step)
+    for (const token of new Set(texts[nth]!.split(" "))) named.set(token, (named.get(token) ?? 0) + 1);
+  // Most words stand in one text alone, and that is not how common ones are.
+  const fewest = texts.length > NAMING ? 2 : 1;
+  const terms = [...named.keys()].filter((term) => named.get(term)! >= fewest && isCountable(term));
   const counter = new TermCounter(terms);
   const held = new Float64Array(terms.length);
   for (const text of texts) {

@@ -144,6 +144,22 @@ describe("a value that its option can't have", () => {
     );
   });
 
+  test("a second value never replaces the first without a word: memq's own options refuse it", () => {
+    for (const words of [["mcp"], ["memory", "search", "x"], ["setup", "cursor"]]) {
+      const error = failure(...words, "--workspace", "a", "--workspace=b");
+      expect([error.message, error.exitCode]).toEqual(["--workspace takes one value, and is given 'a' and 'b'", 2]);
+    }
+    expect(failure("memory", "search", "x", "--min-score", "0", "--min-score", "1").exitCode).toBe(2);
+    expect(value(run("mcp", "--workspace", "a", "--workspace", "a"), "workspace")).toBe("a");
+    expect(flag(run("memory", "search", "x", "--json", "--json"), "json")).toBe(true);
+  });
+
+  test("of qmd's options the last value is taken, as qmd does", () => {
+    expect(value(run("mcp", "--port", "1", "--port", "2"), "port")).toBe("2");
+    expect(number(run("search", "x", "--min-score", "0", "--min-score", "1"), "min-score")).toBe(1);
+    expect(value(run("--index", "a", "search", "x", "--index", "b"), "index")).toBe("b");
+  });
+
   test("what a placeholder calls a number has a range", () => {
     for (const table of [MEMQ_OPTIONS, QMD_OPTIONS] as Readonly<Record<string, Option>>[]) {
       for (const [name, { value: shown, range }] of Object.entries(table)) {

@@ -1,5 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import {
+  chmodSync,
+  chownSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -11,8 +13,10 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { whileOnlyAppender } from "../../src/memory/append-lock.ts";
 import { appendToMemory } from "../../src/memory/append.ts";
 import { sessionContext } from "../../src/memory/context.ts";
+import { withWriterLock } from "../../src/store/lock.ts";
 import { childEnv, memqCommand } from "../cli/program.ts";
 
 let workspace: string;
@@ -87,6 +91,64 @@ describe("appending", () => {
     const { exitCode, stdout, stderr } = limited("x".repeat(9000));
     expect([exitCode, stdout.toString(), note()]).toEqual([1, "", before]);
     expect(stderr.toString()).toContain("could not be written");
+  });
+
+  describe("with a state folder that is read-only", () => {
+    const notes = (): string => join(workspace, "ws");
+    const state = (): string => join(workspace, "state");
+    /** As somebody whom permissions bind: root is none. */
+    const bound = process.getuid?.() === 0 ? ["setpriv", "--reuid=65534", "--clear-groups"] : [];
+    const appending = (how: string[], text: string) =>
+      Bun.spawn([...how, ...memqCommand("memory", "append", text, "--date", "2026-02-10", "--workspace", notes())], {
+        env: childEnv({ OPENCLAW_STATE_DIR: state(), HOME: notes() }),
+        cwd: notes(),
+        stdout: "pipe",
+        stderr: "pipe",
+      });
+    const outcome = async (child: ReturnType<typeof appending>): Promise<[number, string]> => [
+      await child.exited,
+      (await new Response(child.stdout).text()) + (await new Response(child.stderr).text()),
+    ];
+    beforeEach(() => {
+      for (const folder of [notes(), join(notes(), "memory"), state(), join(state(), "memory")]) mkdirSync(folder);
+      if (bound.length > 0) for (const folder of [notes(), join(notes(), "memory")]) chownSync(folder, 65534, 65534);
+      for (const folder of [join(state(), "memory"), state()]) chmodSync(folder, 0o555);
+      chmodSync(workspace, 0o755);
+    });
+    afterEach(() => {
+      for (const folder of [state(), join(state(), "memory")]) chmodSync(folder, 0o755);
+    });
+
+    test.skipIf(bound.length > 0 && Bun.which("setpriv") === null)(
+      "memory append failed, since its lock lay there: processes that append at once lose nothing and leave nothing",
+      async () => {
+        const texts = ["one", "two", "three", "four"];
+        const outcomes = await Promise.all(texts.map((text) => outcome(appending(bound, `- ${text}`))));
+        const written = readFileSync(join(notes(), "memory/2026-02-10.md"), "utf8").split("\n");
+        expect(written.slice(0, 2)).toEqual(["# 2026-02-10", ""]);
+        for (const [at, text] of texts.entries()) {
+          const line = written.indexOf(`- ${text}`) + 1;
+          expect(outcomes[at]).toEqual([0, `Appended to memory/2026-02-10.md:${line}\n`]);
+        }
+        expect(readdirSync(join(notes(), "memory"))).toEqual(["2026-02-10.md"]);
+      },
+      20_000,
+    );
+
+    test("an append that may write there waits for one that may not", async () => {
+      const [inState, note] = [join(state(), "memory/main.append"), join(notes(), "memory/2026-02-10.md")];
+      chmodSync(join(state(), "memory"), 0o755);
+      const order: string[] = [];
+      const beside = Promise.withResolvers<void>();
+      const held = withWriterLock(join(notes(), "memory/.2026-02-10.md"), () => beside.promise);
+      const waiting = whileOnlyAppender(inState, note, async () => void order.push("after"));
+      while (!existsSync(`${inState}.lock`)) await Bun.sleep(1);
+      order.push("before");
+      beside.resolve();
+      await Promise.all([held, waiting]);
+      expect(order).toEqual(["before", "after"]);
+      expect([readdirSync(join(state(), "memory")), readdirSync(join(notes(), "memory"))]).toEqual([[], []]);
+    });
   });
 
   test("a workspace that is gone is not made anew", async () => {

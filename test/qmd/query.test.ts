@@ -1,6 +1,6 @@
 import { Database } from "bun:sqlite";
 import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { mkdirSync } from "node:fs";
+import { mkdirSync, utimesSync } from "node:fs";
 import { join } from "node:path";
 import { llmCacheKey } from "../../src/store/cache.ts";
 import { hashedWords } from "../search/homes.ts";
@@ -65,6 +65,25 @@ describe("without embeddings and models", () => {
     expect(JSON.parse(query.stdout)[0]).toMatchObject({ path: "router.md", line: 1 });
     expect(await home.run("vsearch", "router", "--json")).toEqual({ stdout: "[]\n", stderr: notice, exitCode: 0 });
     expect((await home.run("deep-search", "router", "--files")).stdout).toContain("qmd://notes/router.md");
+  });
+
+  test("an index whose newest document is two weeks old is called so, by query and vsearch alone", async () => {
+    const old = await qmdHome(NOTES, { sync: false });
+    const change = (path: string, daysAgo: number): void => {
+      const at = new Date(Date.now() - daysAgo * 86_400_000);
+      utimesSync(join(old.root, path), at, at);
+    };
+    for (const path of Object.keys(NOTES)) change(path, 20);
+    change("notes/cat.md", 15.5);
+    await old.sync();
+    const tip = "Tip: Index last updated 15 days ago. Run 'memq update' to refresh.\n";
+    for (const command of ["query", "vsearch"]) expect((await old.run(command, "router")).stderr).toEndWith(`\n${tip}`);
+    expect((await old.run("search", "router")).stderr).toBe("");
+    old.write({ "notes/new.md": "# New\n\nThirteen days old.\n" });
+    change("notes/new.md", 13.9);
+    await old.sync();
+    expect((await old.run("query", "router")).stderr).not.toContain("last updated");
+    old.remove();
   });
 
   test("reciprocal rank fusion scores by place, as qmd does without reranking", async () => {

@@ -35,8 +35,8 @@ function write(): void {
       draftOf("memory", `${i}.md`, `note ${i} round${round}\n\nrest ${i}`),
     );
     writeDocuments(index, drafts);
-    // Their counts are built, kept up by the next round and built anew.
-    if (round % 2 === 0) for (const _ of buildCommonTerms(index, 1));
+    // Before the next round, which keeps them up, has changed too much.
+    for (const _ of buildCommonTerms(index, 1));
     const identity = identityOf(`model${Math.floor(round / 2)}`);
     const vectors = missingVectors(index, identity).map(({ vectorKey, textHash }) => ({
       vectorKey,

@@ -1,7 +1,14 @@
 import { expect, test } from "bun:test";
 import { join } from "node:path";
 import { commonState } from "../../src/store/common-terms.ts";
-import { checkpoint, cleanup, cleanupCounts, indexSizes, mergeTokens } from "../../src/store/maintenance.ts";
+import {
+  beginMergingAllTokens,
+  checkpoint,
+  cleanup,
+  cleanupCounts,
+  indexSizes,
+  mergeTokens,
+} from "../../src/store/maintenance.ts";
 import { contentText, documentsOf } from "../../src/store/documents.ts";
 import { keywordCandidates } from "../../src/store/keyword.ts";
 import { openIndex } from "../../src/store/open.ts";
@@ -80,7 +87,10 @@ test("cleanup removes what no note needs, and nothing else", () => {
   index.close();
 });
 
-test("merging the full-text index comes to an end and changes no answer", () => {
+test.each([
+  ["what is of a size", mergeTokens],
+  ["all of it", beginMergingAllTokens],
+])("merging the full-text index, %s, comes to an end and changes no answer", (_, begin) => {
   const index = openIndex(join(temporaryFolder(), "index.sqlite"), { mode: "write" });
   for (let batch = 0; batch < 12; batch++) {
     writeDocuments(
@@ -97,9 +107,12 @@ test("merging the full-text index comes to an end and changes no answer", () => 
       { collections: ["memory"], limit: 300 },
     );
   const before = search();
-  let rounds = 0;
+  expect(begin(index)).toBe(true);
+  let rounds = 1;
   while (mergeTokens(index) && rounds < 50) rounds++;
   expect(rounds).toBeWithin(1, 50);
+  const segments = index.db.query<{ n: number }, []>("SELECT count(DISTINCT segid) AS n FROM memq_fts_idx").get()?.n;
+  if (begin === beginMergingAllTokens) expect(segments).toBe(1);
   expect(search()).toEqual(before);
   expect([checkpoint(index), indexSizes(index.path).wal]).toEqual([true, 0]);
   index.close();

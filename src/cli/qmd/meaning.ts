@@ -33,7 +33,7 @@ export async function openMeaning(open: OpenQmd): Promise<Meaning> {
   const { qmd, index, program } = open;
   if (qmd.trust.state === "untrusted") for (const line of untrustedNotice(qmd.trust, program)) notice(line);
   const serving = servingIdentity(index);
-  sayWhatIsMissing(open);
+  sayHowTheIndexIs(open);
   if (serving === null) return { provider: null, degraded: false };
   const { provider, reason } = await openProvider(qmd.home.embedding, { kind: "qmd", env: process.env });
   if (provider !== undefined) return { provider, degraded: false };
@@ -41,18 +41,29 @@ export async function openMeaning(open: OpenQmd): Promise<Meaning> {
   return { provider: null, degraded: true };
 }
 
-/** qmd's words about documents without a vector. */
-function sayWhatIsMissing({ index, program }: OpenQmd): void {
+/** From then on qmd calls an index old: whole days since its newest document was changed. */
+const OLD_DAYS = 14;
+const DAY_MS = 86_400_000;
+
+/** qmd's words about documents without a vector, and about an index whose newest document is old. */
+function sayHowTheIndexIs({ index, program }: OpenQmd): void {
   const serving = servingIdentity(index);
-  const total = documentCounts(index).reduce((sum, { count }) => sum + count, 0);
+  const counts = documentCounts(index);
+  const total = counts.reduce((sum, { count }) => sum + count, 0);
   const missing = serving === null ? total : missingVectorCounts(index, serving).documents;
-  if (missing === 0) return;
-  const percent = Math.round((missing / total) * 100);
-  notice(
-    percent >= 10
-      ? `Warning: ${missing} documents (${percent}%) need embeddings. Run '${program} embed' for better results.`
-      : `Tip: ${missing} documents need embeddings. Run '${program} embed' to index them.`,
-  );
+  if (missing > 0) {
+    const percent = Math.round((missing / total) * 100);
+    notice(
+      percent >= 10
+        ? `Warning: ${missing} documents (${percent}%) need embeddings. Run '${program} embed' for better results.`
+        : `Tip: ${missing} documents need embeddings. Run '${program} embed' to index them.`,
+    );
+  }
+  const newest = Math.max(...counts.map(({ updatedAt }) => Date.parse(updatedAt)).filter(Number.isFinite));
+  const days = Math.floor((Date.now() - newest) / DAY_MS);
+  if (total > 0 && days >= OLD_DAYS) {
+    notice(`Tip: Index last updated ${days} days ago. Run '${program} update' to refresh.`);
+  }
 }
 
 /** Says on stderr what an answer was made without, and why. */
