@@ -72,8 +72,8 @@ function sampleOf({ db }: Index, passages: number): string[] {
   const ids = db.query("SELECT id FROM memq_fts_docsize ORDER BY id").values().flat() as number[];
   const step = Math.max(1, passages / SAMPLE);
   const chosen = Array.from({ length: Math.min(SAMPLE, ids.length) }, (_, nth) => ids[Math.floor(nth * step)]!);
-  const rows = db.query("SELECT c0, c1 FROM memq_fts_content WHERE id IN (SELECT value FROM json_each(?))");
-  return rows.values(JSON.stringify(chosen)).map(([body, name]) => `${body} ${name}`);
+  const tokens = db.query("SELECT c0 || ' ' || c1 FROM memq_fts_content WHERE id IN (SELECT value FROM json_each(?))");
+  return tokens.values(JSON.stringify(chosen)).flat() as string[];
 }
 
 /** Counts of the terms and lengths of `CHUNK_PASSAGES` passages: rows of the table, one behind the other, that of lengths first. */

@@ -89,7 +89,7 @@ test("both forms of counting count the same", () => {
         counter.reset();
         return [counter.count(list.join(" ")), [...counter.counts], [...counter.found.subarray(0, counter.held)]];
       });
-      expect(seen[0]).toEqual(seen[1]!);
+      expect(seen[0]).toEqual(seen[1]);
       expect(seen[0]![0]).toBe(list.filter((token) => token !== "").length);
       expect(seen[0]![1]).toEqual(terms.map((term) => Math.min(15, list.filter((token) => token === term).length)));
     }),
