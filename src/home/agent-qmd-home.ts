@@ -2,8 +2,8 @@ import { existsSync, statSync } from "node:fs";
 import { basename, dirname, join, relative } from "node:path";
 import type { AgentHome } from "./agent-home.ts";
 import { addCollection, rebindCollection } from "./index-yml-edit.ts";
-import { readQmdConfig, DEFAULT_PATTERN, type QmdCollectionConfig } from "./index-yml.ts";
-import { absolutePath, escapedGlob, isInside, xdgFolder, type Env } from "./paths.ts";
+import { DEFAULT_PATTERN, patternList, type QmdCollectionConfig, readQmdConfig } from "./index-yml.ts";
+import { absolutePath, escapedGlob, isInside, realPath, xdgFolder, type Env } from "./paths.ts";
 import { qmdCollection, qmdHomeAt, type QmdHome, type QmdPlaces } from "./qmd-home.ts";
 import { openTrust } from "./trust.ts";
 import type { Collection, ExtraPath } from "./types.ts";
@@ -18,7 +18,7 @@ export async function agentQmdHome(agent: AgentHome, cwd: string): Promise<QmdHo
   const places = agentQmdPlaces(agent.home.stateDir ?? cwd, memory.agentId, env);
   const read = await readQmdConfig(places.configPath);
   const resolved = qmdHomeAt(places, read, openTrust(), { env, cwd });
-  const managed = managedCollections(agent, workspace);
+  const { managed, problem } = managedCollections(agent, workspace);
   const ignores = new Map((read?.collections ?? []).map((one) => [one.name, one.ignore]));
   return {
     ...resolved,
@@ -28,7 +28,8 @@ export async function agentQmdHome(agent: AgentHome, cwd: string): Promise<QmdHo
       ...(agent.home.stateDir === undefined ? {} : { stateDir: agent.home.stateDir }),
       workspace,
       collections: managed.map((one) => {
-        const ignore = [...(ignores.get(one.name) ?? []), ...exportedBelow(one, memory.qmd.sessions.exportDir)];
+        const apart = one.source === "sessions" ? notesBelow(one, managed) : exportedBelow(one, memory.qmd.sessions);
+        const ignore = [...(ignores.get(one.name) ?? []), ...apart];
         return agentCollection(one, ignore, workspace);
       }),
       search: {
@@ -37,7 +38,7 @@ export async function agentQmdHome(agent: AgentHome, cwd: string): Promise<QmdHo
         snippetChars: memory.qmd.limits.maxSnippetChars,
         grammar: "plain",
       },
-      issues: agent.home.issues,
+      issues: problem === null ? agent.home.issues : [...agent.home.issues, problem],
     },
   };
 }
@@ -77,7 +78,11 @@ function agentQmdPlaces(stateDir: string, agentId: string, env: Env): QmdPlaces 
 /** A collection with an absolute path, and what it is to the memory surface. */
 type ManagedCollection = QmdCollectionConfig & Pick<Collection, "optional"> & { source: "memory" | "sessions" };
 
-function managedCollections(agent: AgentHome, workspace: string): ManagedCollection[] {
+/** The agent's collections; `problem` says why its transcripts are none of them where they should be. */
+function managedCollections(
+  agent: AgentHome,
+  workspace: string,
+): { managed: ManagedCollection[]; problem: string | null } {
   const { agentId, qmd } = agent.memory;
   const taken = new Set<string>();
   const managed: ManagedCollection[] = [];
@@ -103,8 +108,25 @@ function managedCollections(agent: AgentHome, workspace: string): ManagedCollect
     const place = extraPlace(extra, workspace, agent.env);
     add(extraName(extra, at, place.path, workspace, agentId), place.path, place.pattern, "memory");
   });
-  if (qmd.sessions.enabled) add(`sessions-${agentId}`, qmd.sessions.exportDir, DEFAULT_PATTERN, "sessions");
-  return managed;
+  if (!qmd.sessions.enabled) return { managed, problem: null };
+  const { exportDir } = qmd.sessions;
+  const notes = managed.find((one) => isSamePlace(one.path, exportDir) && !patternList(one.pattern).every(isFileName));
+  if (notes !== undefined) {
+    // What lies there can't be told from notes, which everybody may see.
+    const problem = `memory.qmd.sessions.exportDir is ${exportDir}, whose notes are the collection ${notes.name}: transcripts are not exported. Name another folder, which may lie in it.`;
+    return { managed, problem };
+  }
+  add(`sessions-${agentId}`, exportDir, DEFAULT_PATTERN, "sessions");
+  return { managed, problem: null };
+}
+
+function isSamePlace(one: string, other: string): boolean {
+  return one === other || realPath(one) === realPath(other);
+}
+
+/** Whether a pattern takes one file alone. */
+function isFileName(pattern: string): boolean {
+  return !/[*?[\]{}()!+@]/.test(pattern.replace(/\\./g, ""));
 }
 
 function extraPlace(extra: ExtraPath, workspace: string, env: Env): { path: string; pattern: string } {
@@ -130,10 +152,24 @@ function withAgent(name: string, agentId: string): string {
 }
 
 /** Transcripts that are exported into a folder of notes are no notes: they keep to who may see transcripts. */
-function exportedBelow({ source, path }: ManagedCollection, exportDir: string): string[] {
+function exportedBelow({ path }: ManagedCollection, { exportDir }: { exportDir: string }): string[] {
   const way = relative(path, exportDir);
-  if (source === "sessions" || way === "" || !isInside(exportDir, path)) return [];
-  return [`${way.split("/").map(escapedGlob).join("/")}/**`];
+  return way === "" || !isInside(exportDir, path) ? [] : [`${escapedWay(way)}/**`];
+}
+
+/** Notes in or below the folder that transcripts are exported to are no transcripts, and are indexed once. */
+function notesBelow({ path }: ManagedCollection, managed: readonly ManagedCollection[]): string[] {
+  return managed
+    .filter((one) => one.source === "memory" && isInside(one.path, path))
+    .flatMap((one) => {
+      const way = relative(path, one.path);
+      const patterns = patternList(one.pattern).map((pattern) => pattern.replace(/^\.\//, ""));
+      return way === "" ? patterns : patterns.map((pattern) => `${escapedWay(way)}/${pattern}`);
+    });
+}
+
+function escapedWay(way: string): string {
+  return way.split("/").map(escapedGlob).join("/");
 }
 
 function agentCollection(managed: ManagedCollection, ignore: string[], workspace: string): Collection {

@@ -3,7 +3,7 @@ import { basename, join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { asMemqError, MemqError } from "../errors.ts";
 import { isTranscriptName, renderTranscript, sessionIdOf } from "../notes/transcript.ts";
-import { exportedSessionId } from "./sessions.ts";
+import { exportedName, exportedSessionId } from "./sessions.ts";
 
 /** What an export did, how large each transcript (by its absolute path) was that it took, and what it left out, in sentences. */
 export type ExportReport = { written: number; removed: number; sizes: Map<string, number>; problems: string[] };
@@ -36,7 +36,7 @@ export async function exportSessions(options: ExportOptions): Promise<ExportRepo
     try {
       const stats = await stat(source).catch(unlessMissing(null));
       if (stats === null || !stats.isFile() || stats.mtimeMs < oldest) continue;
-      const target = `${exportName(name)}.md`;
+      const target = `${exportedName(name)}.md`;
       kept.add(target);
       report.sizes.set(source, stats.size);
       if (await writeIfNewer(source, stats.mtime, exportDir, target)) report.written += 1;
@@ -74,12 +74,17 @@ const MAX_HEADING_BYTES = HEADING.length + 256;
 
 /** Whether a note is one of those that we write: it begins with the session that its name names. */
 async function isExported(path: string, name: string): Promise<boolean> {
+  const base = name.replace(/\.md$/, "");
+  const heading = await headingOf(path);
+  // Names once had a dash for a colon.
+  return [base, exportedSessionId(base)].some((id) => [heading, heading.replaceAll(":", "-")].includes(HEADING + id));
+}
+
+async function headingOf(path: string): Promise<string> {
   const file = await open(path, "r");
   try {
     const { buffer, bytesRead } = await file.read(Buffer.alloc(MAX_HEADING_BYTES), 0, MAX_HEADING_BYTES, 0);
-    const heading = buffer.toString("utf8", 0, bytesRead).split("\n", 1)[0] ?? "";
-    const base = name.replace(/\.md$/, "");
-    return [base, exportedSessionId(base)].some((id) => heading.replaceAll(":", "-") === `${HEADING}${id}`);
+    return buffer.toString("utf8", 0, bytesRead).split("\n", 1)[0] ?? "";
   } finally {
     await file.close();
   }
@@ -97,14 +102,6 @@ function isAside(name: string): boolean {
 async function isLeft(path: string, name: string, now: number): Promise<boolean> {
   if (isAside(name)) return (await stat(path)).ctimeMs < now - ABANDONED_MS;
   return name.endsWith(".md") && isExported(path, name);
-}
-
-/** `abc.jsonl` is `abc`; an archive keeps its suffix, so that it does not overwrite the session that goes on. */
-function exportName(name: string): string {
-  return name
-    .replace(/\.jsonl\.(reset|deleted)\./, "-$1-")
-    .replace(/\.jsonl$/, "")
-    .replaceAll(":", "-");
 }
 
 const SLICE_CHARS = 200_000;
@@ -133,9 +130,11 @@ async function writeIfNewer(source: string, changedAt: Date, folder: string, nam
   if (existing !== null && !(existing.isFile() && (await isExported(target, name)))) {
     throw new MemqError("EXPORT_TAKEN", `${target} is not a note that was exported, and stays.`);
   }
-  if (newer > 0) return false;
+  const heading = HEADING + sessionIdOf(basename(source));
+  // A newer one may hold the session that once had to share this name.
+  if (newer > 0 && (await headingOf(target)) === heading) return false;
   const body = await renderedInSlices(await readFile(source, "utf8"));
-  const text = `${HEADING}${sessionIdOf(basename(source))}\n\n${body === "" ? "(empty)" : body}\n`;
+  const text = `${heading}\n\n${body === "" ? "(empty)" : body}\n`;
   if (existing !== null && (await readFile(target, "utf8")) === text) {
     await utimes(target, changedAt, changedAt);
     return false;

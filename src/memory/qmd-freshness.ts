@@ -5,6 +5,7 @@ import { watchCollections, type Changes, type Watcher } from "../sync/watch.ts";
 import type { ServedAgent } from "./backend.ts";
 import { transcriptDeltas } from "./deltas.ts";
 import type { KeptFresh } from "./keeper.ts";
+import { hasTranscripts } from "./sessions.ts";
 
 export type QmdFreshnessOptions = {
   watch: boolean;
@@ -26,7 +27,7 @@ const SEARCH_PAUSE_MS = { unwatched: 2000, watched: 60_000 };
 /** Keeps the qmd home of a living process up to date. Two updates are at least `debounceMs` apart: what calls for one earlier is waited with, not forgotten. */
 export function keepQmdFresh({ home, memory }: ServedAgent, options: QmdFreshnessOptions): KeptFresh {
   const { update, searchMode } = memory.qmd;
-  const isExporting = memory.qmd.sessions.enabled;
+  const isExporting = hasTranscripts(home);
   const deltas = transcriptDeltas(memory.sessions);
   const transcripts = sessionsCollection(memory.sessions.directory, memory.agentId, false);
   const timers: ReturnType<typeof setInterval>[] = [];

@@ -4,6 +4,7 @@ import type { MemorySettings } from "../home/types.ts";
 import type { SyncProgress, SyncReport } from "../sync/report.ts";
 import type { ServedAgent, ServingQmd } from "./backend.ts";
 import { exportSessions, type ExportOptions } from "./export.ts";
+import { hasTranscripts } from "./sessions.ts";
 
 export type UpdateOptions = {
   force?: boolean;
@@ -43,7 +44,7 @@ export function qmdUpdater({ home, memory }: ServedAgent, qmd: ServingQmd, isLiv
     withinTime("COMMAND_TIMEOUT", "commandTimeoutMs", limits.commandTimeoutMs, signal, () => writeAgentQmdConfig(qmd)),
   );
   const exportTranscripts = oneAfterAnother(async (signal) => {
-    if (!memory.qmd.sessions.enabled) return [];
+    if (!hasTranscripts(home)) return [];
     const exported = await exportSessions({ ...exportOptions(memory), signal });
     sizes.clear();
     for (const [path, size] of exported.sizes) sizes.set(path, size);

@@ -13,7 +13,7 @@ import type { Index } from "../store/types.ts";
 import type { ServedAgent } from "./backend.ts";
 import { citationOf, citationsShown, withSource } from "./citations.ts";
 import { judgeScope } from "./scope.ts";
-import { exportedSessionId, sessionFacts } from "./sessions.ts";
+import { exportedSessionId, hasTranscripts, sessionFacts } from "./sessions.ts";
 import type { UnavailableAnswer } from "./unavailable.ts";
 import { memoryDisabled, providerUnavailable, sessionsUnavailable } from "./unavailable.ts";
 import { mayAskAgent, readSessions, visibleSessionIds } from "./visibility.ts";
@@ -96,8 +96,8 @@ export function answerWithoutIndex(agent: ServedAgent, request: MemorySearchRequ
     const reason = `agent ${asking} may not search the memory of agent ${memory.agentId} (tools.agentToAgent)`;
     return { results: [], denied: true, reason };
   }
-  if (request.corpus === "sessions" && !agent.home.collections.some(({ source }) => source === "sessions")) {
-    return sessionsUnavailable(agent.backend);
+  if (request.corpus === "sessions" && !hasTranscripts(agent.home)) {
+    return sessionsUnavailable(agent.backend, memory.qmd.sessions.enabled);
   }
   return null;
 }

@@ -1,3 +1,6 @@
+import type { Home } from "../home/types.ts";
+import { sessionIdOf } from "../notes/transcript.ts";
+
 /** What a session key tells: its agent, its channel and the kind of chat. */
 export type SessionFacts = {
   /** Lower-case, as given. */
@@ -55,7 +58,30 @@ export function longTermWithheld(
     : "MEMORY.md and USER.md stay out: only the agent's main private session reads them.";
 }
 
+/** Whether the transcripts of an agent are among what is indexed. */
+export function hasTranscripts({ collections }: Pick<Home, "collections">): boolean {
+  return collections.some(({ source }) => source === "sessions");
+}
+
+/** When a transcript was archived, as gateways write it. */
+const ARCHIVED_AT = String.raw`\d{4}-\d\d-\d\dT[0-9TZ:._-]*`;
+const ARCHIVE = new RegExp(String.raw`\.jsonl\.(reset|deleted)\.(${ARCHIVED_AT})$`);
+const EXPORTED_ARCHIVE = new RegExp(`-(?:reset|deleted)-${ARCHIVED_AT}$`);
+/** A session that is called as an archive is exported. */
+const LIKE_ARCHIVE = new RegExp(`-(?:reset|deleted)-${ARCHIVED_AT}(?:-session)*$`);
+
+/**
+ * The base name, without `.md`, of the note that a transcript is exported to: `abc.jsonl` is `abc`, and an archive of it
+ * `abc-reset-<time>`. No two transcripts share one.
+ */
+export function exportedName(transcript: string): string {
+  if (ARCHIVE.test(transcript)) return transcript.replace(ARCHIVE, "-$1-$2");
+  const name = transcript.replace(/\.jsonl$/, "");
+  return LIKE_ARCHIVE.test(name) ? `${name}-session` : name;
+}
+
 /** The session that an exported note (base name without `.md`) holds, be it an archive of it. */
 export function exportedSessionId(name: string): string {
-  return name.replace(/-(?:reset|deleted)-\d{4}-\d\d-\d\dT[0-9TZ._-]*$/, "");
+  const isLikeArchive = LIKE_ARCHIVE.test(name) && name.endsWith("-session");
+  return sessionIdOf(name.replace(isLikeArchive ? /-session$/ : EXPORTED_ARCHIVE, ""));
 }

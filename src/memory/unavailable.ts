@@ -36,13 +36,16 @@ export function memoryDisabled(settings: MemorySettings): UnavailableAnswer {
   );
 }
 
-/** `corpus: "sessions"` without transcripts in the index. */
-export function sessionsUnavailable(backend: "builtin" | "qmd"): UnavailableAnswer {
+/** `corpus: "sessions"` without transcripts in the index, though their export may be asked for. */
+export function sessionsUnavailable(backend: "builtin" | "qmd", isExportAskedFor: boolean): UnavailableAnswer {
+  const qmdAction = isExportAskedFor
+    ? "Set memory.qmd.sessions.exportDir to a folder that is none of the notes'."
+    : "Set memory.qmd.sessions.enabled to true.";
   return unavailable(
     "session transcripts are not indexed",
     "Session transcript search is unavailable for this agent.",
     backend === "qmd"
-      ? "Set memory.qmd.sessions.enabled to true."
+      ? qmdAction
       : 'Set agents.defaults.memorySearch.experimental.sessionMemory to true and add "sessions" to its sources.',
   );
 }

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, utimesSync, w
 import { dirname, join } from "node:path";
 import { withWriterLock } from "../../src/store/lock.ts";
 import { memq, type Outcome } from "../cli/program.ts";
-import { type AgentOptions, endAgents, openAgent, type Place, type QmdAgent, turn } from "./qmd-agent.ts";
+import { type AgentOptions, endAgents, NOTES, openAgent, type Place, type QmdAgent, turn } from "./qmd-agent.ts";
 
 setDefaultTimeout(20_000);
 afterEach(endAgents);
@@ -30,7 +30,11 @@ const ymlOf = ({ stateDir }: Place, agent = "main"): string =>
 
 /** Runs a command of `memq memory` for the same agent. */
 function onCommandLine({ workspace, stateDir }: Place, ...args: string[]): Promise<Outcome> {
-  writeFileSync(join(stateDir, "openclaw.json"), JSON.stringify({ memory: { backend: "qmd" } }));
+  return configuredOnCommandLine({ workspace, stateDir }, {}, ...args);
+}
+
+function configuredOnCommandLine({ workspace, stateDir }: Place, qmd: object, ...args: string[]): Promise<Outcome> {
+  writeFileSync(join(stateDir, "openclaw.json"), JSON.stringify({ memory: { backend: "qmd", qmd } }));
   return memq(["memory", ...args, "--workspace", workspace, "--state-dir", stateDir]);
 }
 
@@ -251,6 +255,41 @@ describe("transcripts", () => {
     expect(await agent.paths({ corpus: "memory" })).toHaveLength(2);
     expect(readdirSync(join(agent.workspace, "memory/talks (all)"))).toEqual(["a.md"]);
     expect(await agent.client.call("memory.index")).toMatchObject({ files: 3 });
+  });
+
+  test("that should be exported into the folder of the notes itself were dropped silently: none is written, and that is said", async () => {
+    const sessions = { enabled: true, exportDir: "memory" };
+    const agent = await openAgent({
+      qmd: { sessions, update: { waitForBootSync: true } },
+      prepare: (place) => void writeTranscripts(place, { "a.jsonl": turn("A hedgehog of a group.") }),
+    });
+    expect(await agent.paths()).toEqual(["MEMORY.md", "memory/2026-02-10.md"]);
+    expect(readdirSync(join(agent.workspace, "memory"))).toEqual(["2026-02-10.md"]);
+    expect(await agent.search({ corpus: "sessions" })).toMatchObject({
+      action: "Set memory.qmd.sessions.exportDir to a folder that is none of the notes'.",
+    });
+    const problem = "whose notes are the collection memory-dir-main: transcripts are not exported";
+    expect((await agent.client.call("memory.status")).issues).toEqual([expect.stringContaining(problem)]);
+    expect((await agent.client.end()).stderr).toContain(problem);
+    for (const command of ["status", "index"]) {
+      const { stderr } = await configuredOnCommandLine(agent, { sessions }, command);
+      expect(stderr).toContain(problem);
+    }
+  });
+
+  test("that are exported into a folder around the notes are apart from them, and nothing is indexed twice", async () => {
+    const agent = await openAgent({
+      qmd: {
+        sessions: { enabled: true, exportDir: "." },
+        paths: [{ path: "team", name: "team", pattern: "**/*.{md,txt}" }],
+        update: { waitForBootSync: true },
+      },
+      notes: { ...NOTES, "team/a.md": "A hedgehog of the team.\n" },
+      prepare: (place) => void writeTranscripts(place, { "a.jsonl": turn("A hedgehog of a group.") }),
+    });
+    expect(await agent.paths({ corpus: "memory" })).toEqual(["MEMORY.md", "memory/2026-02-10.md", "team/a.md"]);
+    expect(await agent.paths({ corpus: "sessions" })).toEqual(["a.md"]);
+    expect(await agent.client.call("memory.index")).toMatchObject({ files: 4 });
   });
 
   test("that can't be exported are said by memory.index too", async () => {

@@ -10,10 +10,13 @@ import {
   utimesSync,
   writeFileSync,
 } from "node:fs";
+import { array, assert, constantFrom, property, tuple, uniqueArray } from "fast-check";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { transcriptDeltas } from "../../src/memory/deltas.ts";
 import { exportSessions } from "../../src/memory/export.ts";
+import { exportedName, exportedSessionId } from "../../src/memory/sessions.ts";
+import { isTranscriptName, sessionIdOf } from "../../src/notes/transcript.ts";
 import { readSessions, visibleSessionIds } from "../../src/memory/visibility.ts";
 
 let state: string;
@@ -127,6 +130,54 @@ describe("export to Markdown", () => {
       removed: 2,
     });
     expect(readdirSync(exportDir)).toEqual(["a.md"]);
+  });
+
+  test("two sessions never share a note: a colon stays, and a session called as an archive is exported apart", async () => {
+    const exportDir = join(state, "export");
+    const archive = "a-reset-2026-01-01T10";
+    const live = ["a:b", "a-b", "a", archive, `${archive}-session`, "b-reset-5"];
+    for (const id of live) writeFileSync(join(sessions, `${id}.jsonl`), turn(`of ${id}`));
+    writeFileSync(join(sessions, "a.jsonl.reset.2026-01-01T10"), turn("earlier"));
+    writeFileSync(join(sessions, "b.jsonl.reset.5"), turn("oddly archived"));
+    // What was left when names had a dash for a colon, newer than the transcript it does not hold.
+    mkdirSync(exportDir);
+    writeFileSync(join(exportDir, "a-b.md"), "# Session a:b\n\nUser: of a:b\n");
+    const at = Date.now() / 1000 + 60;
+    utimesSync(join(exportDir, "a-b.md"), at, at);
+    await exportSessions({ sessionsDir: sessions, exportDir, now: Date.now() });
+    const notes = new Map(readdirSync(exportDir).map((name) => [name, readFileSync(join(exportDir, name), "utf8")]));
+    const expected: [string, string, string][] = [
+      ["a:b.md", "a:b", "of a:b"],
+      ["a-b.md", "a-b", "of a-b"],
+      ["a.md", "a", "of a"],
+      [`${archive}.md`, "a", "earlier"],
+      [`${archive}-session.md`, archive, `of ${archive}`],
+      [`${archive}-session-session.md`, `${archive}-session`, `of ${archive}-session`],
+      ["b-reset-5.md", "b-reset-5", "of b-reset-5"],
+      ["b.jsonl.reset.5.md", "b", "oddly archived"],
+    ];
+    expect(notes).toEqual(new Map(expected.map(([name, id, said]) => [name, `# Session ${id}\n\nUser: ${said}\n`])));
+    for (const [name, id] of expected) expect(exportedSessionId(name.slice(0, -3))).toBe(id);
+    for (const name of readdirSync(sessions)) rmSync(join(sessions, name));
+    await exportSessions({ sessionsDir: sessions, exportDir, now: Date.now() });
+    expect(readdirSync(exportDir)).toEqual([]);
+  });
+
+  test("no two transcripts have one exported name, and each name tells its session", () => {
+    const part = constantFrom("a", "-reset-", "-deleted-", "2026-01-01T10", ":", "-", "-session", ".");
+    const name = tuple(
+      array(part, { minLength: 1, maxLength: 4 }),
+      constantFrom("", ".reset.2026-01-01T1", ".deleted.5"),
+    )
+      .map(([parts, archive]) => `${parts.join("")}.jsonl${archive}`)
+      .filter(isTranscriptName);
+    assert(
+      property(uniqueArray(name, { maxLength: 40 }), (names) => {
+        expect(new Set(names.map(exportedName)).size).toBe(names.length);
+        for (const one of names) expect(exportedSessionId(exportedName(one))).toBe(sessionIdOf(one));
+      }),
+      { numRuns: 300 },
+    );
   });
 
   test("takes a long transcript whole, and is as old as it", async () => {
