@@ -1,5 +1,5 @@
 #!/usr/bin/env bun
-import { writeLine } from "./cli/output.ts";
+import { writeLine } from "./output.ts";
 import { versionLine } from "./version.ts";
 
 const argv = process.argv.slice(2);

@@ -1,5 +1,8 @@
 import manifest from "../package.json" with { type: "json" };
 
+/** How the executable was called: behind a link named `qmd` it calls itself so. */
+export type Program = "memq" | "qmd";
+
 /** Version of this program. */
 export const VERSION: string = manifest.version;
 
@@ -7,6 +10,6 @@ export const VERSION: string = manifest.version;
 const QMD_VERSION = "2.8.3";
 
 /** What `--version` prints; behind a link named `qmd`, clients read qmd's version first. */
-export function versionLine(program: "memq" | "qmd"): string {
+export function versionLine(program: Program): string {
   return program === "qmd" ? `qmd ${QMD_VERSION} (memq ${VERSION})` : `memq ${VERSION}`;
 }

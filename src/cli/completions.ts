@@ -1,6 +1,6 @@
 import { usageError } from "../errors.ts";
+import { writeOut } from "../output.ts";
 import { shownOptions } from "./help.ts";
-import { writeOut } from "./output.ts";
 import type { Invocation } from "./parse.ts";
 import { commandName } from "./parse.ts";
 import type { Command } from "./table.ts";

@@ -1,7 +1,7 @@
-import { VERSION } from "../version.ts";
 import type { Option } from "./options.ts";
 import { optionsOf } from "./options.ts";
-import type { Program } from "./parse.ts";
+import { VERSION } from "../version.ts";
+import type { Program } from "../version.ts";
 import { usageOf } from "./parse.ts";
 import type { Command } from "./table.ts";
 import { COMMANDS, commandsBelow, findCommand } from "./table.ts";

@@ -1,4 +1,4 @@
-import { showProgress } from "./output.ts";
+import { showProgress } from "../output.ts";
 
 /** Exit codes of a program that a signal ended, as shells count them. */
 const CODES = { SIGINT: 130, SIGTERM: 143 } as const;

@@ -1,6 +1,6 @@
-import { VERSION } from "../version.ts";
 import { optionUsage, shownOptions, usageLine } from "./help.ts";
-import { writeOut } from "./output.ts";
+import { writeOut } from "../output.ts";
+import { VERSION } from "../version.ts";
 import type { Command } from "./table.ts";
 import { COMMANDS } from "./table.ts";
 

@@ -1,14 +1,12 @@
 import { MemqError, usageError } from "../errors.ts";
 import { nearestName } from "../nearest.ts";
+import type { Program } from "../version.ts";
 import type { NumberRange, Option, OptionName } from "./options.ts";
 import { checkValue } from "./option-values.ts";
 import { optionsOf } from "./options.ts";
 import { doctorHint } from "./qmd/words.ts";
 import type { Command } from "./table.ts";
 import { commandsBelow, findCommand } from "./table.ts";
-
-/** How the executable was called: behind a link named `qmd` it calls itself so. */
-export type Program = "memq" | "qmd";
 
 /** What a command works from. */
 export type Invocation = {

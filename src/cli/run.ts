@@ -1,10 +1,11 @@
 import { runCommand } from "citty";
 import { asMemqError } from "../errors.ts";
-import { versionLine } from "../version.ts";
 import { cittyCommand } from "./citty.ts";
 import { endOnSignals } from "./interrupted.ts";
-import { notice, writeOut } from "./output.ts";
-import type { Invocation, Program } from "./parse.ts";
+import type { Invocation } from "./parse.ts";
+import { notice, writeOut } from "../output.ts";
+import { versionLine } from "../version.ts";
+import type { Program } from "../version.ts";
 import { commandName, flag, idleOptions, readArgv, surplusWords, usageOf } from "./parse.ts";
 
 /** Parses, runs, and answers with the exit code; every failure becomes one sentence and a hint on stderr. */

@@ -1,9 +1,9 @@
-import { openMessageStream } from "../cli/output.ts";
 import { MemqError } from "../errors.ts";
 import { expectMuchWork } from "../long-running.ts";
 import type { MemoryEngine } from "../memory/engine.ts";
 import type { MemoryPlace, MemoryService } from "../memory/service.ts";
 import { openMemoryService } from "../memory/service.ts";
+import { openMessageStream } from "../output.ts";
 import type { Framing } from "./framing.ts";
 import { frameMessage, MessageDecoder } from "./framing.ts";
 import { memoryReleaser } from "./idle.ts";

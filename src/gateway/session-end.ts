@@ -1,5 +1,5 @@
-import type { MessageStream } from "../cli/output.ts";
 import { messageOf } from "../errors.ts";
+import type { MessageStream } from "../output.ts";
 import type { Frame, MessageDecoder } from "./framing.ts";
 import type { Connection } from "./jsonrpc.ts";
 

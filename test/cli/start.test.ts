@@ -85,8 +85,8 @@ test("`--version` loads next to nothing", async () => {
   const { modules } = await modulesOf(["--version"]);
   expect(modules.sort()).toEqual([
     "package.json",
-    "src/cli/output.ts",
     "src/main.ts",
+    "src/output.ts",
     "src/printable.ts",
     "src/version.ts",
   ]);

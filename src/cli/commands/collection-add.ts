@@ -4,12 +4,13 @@ import { MemqError } from "../../errors.ts";
 import { addCollection } from "../../home/index-yml-edit.ts";
 import { DEFAULT_PATTERN } from "../../home/index-yml.ts";
 import { absolutePath } from "../../home/paths.ts";
+import { writeOut } from "../../output.ts";
+import { checkCollectionName } from "../../qmd/names.ts";
 import { pendingEmbeddings } from "../../sync/pending.ts";
 import { withWriterLock } from "../../store/lock.ts";
-import { writeOut } from "../output.ts";
-import type { Invocation, Program } from "../parse.ts";
+import type { Invocation } from "../parse.ts";
+import type { Program } from "../../version.ts";
 import { value } from "../parse.ts";
-import { checkCollectionName } from "../qmd/scope.ts";
 import { keepTrust, noteHome, qmdHomeOf, shellFolder } from "../qmd/home.ts";
 import { embedHint, indexCollection, openForWriting } from "../qmd/indexing.ts";
 

@@ -1,9 +1,9 @@
 import type { QmdHome } from "../../home/qmd-home.ts";
 import { collectionRoot } from "../../home/trust.ts";
+import { writeJson, writeOut } from "../../output.ts";
 import { newestChanges, documentCounts } from "../../store/documents.ts";
 import { openIndex } from "../../store/open.ts";
 import { printableText } from "../../printable.ts";
-import { writeJson, writeOut } from "../output.ts";
 import type { Invocation } from "../parse.ts";
 import { flag } from "../parse.ts";
 import { formatOf } from "../qmd/format.ts";

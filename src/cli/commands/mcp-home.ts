@@ -4,7 +4,7 @@ import type { DaemonFiles } from "../../gateway/mcp/daemon.ts";
 import type { McpSurface } from "../../gateway/mcp/surface.ts";
 import type { QmdPlaces } from "../../home/qmd-home.ts";
 import type { Invocation } from "../parse.ts";
-import { flag } from "../parse.ts";
+import { flag, number, value, values } from "../parse.ts";
 import { qmdHomeOf } from "../qmd/home.ts";
 import { memoryPlace } from "./memory-options.ts";
 
@@ -12,7 +12,12 @@ import { memoryPlace } from "./memory-options.ts";
 export async function surfaceOf(invocation: Invocation): Promise<McpSurface> {
   if (!namesAgent(invocation)) {
     const { notesSurface } = await import("../../gateway/mcp/notes-surface.ts");
-    return notesSurface(invocation);
+    return notesSurface({
+      program: invocation.program,
+      index: value(invocation, "index"),
+      collections: values(invocation, "collection"),
+      deadlineMs: number(invocation, "deadline"),
+    });
   }
   const [{ memorySurface }, { openMemoryService }] = await Promise.all([
     import("../../gateway/mcp/memory-tools.ts"),

@@ -3,7 +3,7 @@ import { MemqError, messageOf, usageError } from "../../errors.ts";
 import { asDaemon, isDaemon, startDaemon } from "../../gateway/mcp/daemon.ts";
 import { type Access, isLoopback } from "../../gateway/mcp/guards.ts";
 import { startHttp } from "../../gateway/mcp/http.ts";
-import { notice, writeOut } from "../output.ts";
+import { notice, writeOut } from "../../output.ts";
 import type { Invocation } from "../parse.ts";
 import { flag, number, value } from "../parse.ts";
 import { daemonPlace, surfaceOf } from "./mcp-home.ts";

@@ -1,5 +1,5 @@
 import { stopDaemon } from "../../gateway/mcp/daemon.ts";
-import { writeOut } from "../output.ts";
+import { writeOut } from "../../output.ts";
 import type { Invocation } from "../parse.ts";
 import { daemonPlace } from "./mcp-home.ts";
 

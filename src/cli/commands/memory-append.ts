@@ -1,6 +1,6 @@
 import { usageError } from "../../errors.ts";
 import { appendForAgent } from "../../memory/append.ts";
-import { writeJson, writeOut } from "../output.ts";
+import { writeJson, writeOut } from "../../output.ts";
 import type { Invocation } from "../parse.ts";
 import { choice, flag, value } from "../parse.ts";
 import { withEngine } from "./memory-engine.ts";

@@ -1,6 +1,6 @@
 import { contextForSession } from "../../memory/context.ts";
 import { longTermWithheld } from "../../memory/sessions.ts";
-import { documentShown, notice, writeJson, writeOut } from "../output.ts";
+import { documentShown, notice, writeJson, writeOut } from "../../output.ts";
 import type { Invocation } from "../parse.ts";
 import { flag, value } from "../parse.ts";
 import { withEngine } from "./memory-engine.ts";

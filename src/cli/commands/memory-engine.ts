@@ -1,6 +1,6 @@
 import type { MemoryEngine } from "../../memory/engine.ts";
 import { openMemoryService } from "../../memory/service.ts";
-import { notice } from "../output.ts";
+import { notice } from "../../output.ts";
 import type { Invocation } from "../parse.ts";
 import { memoryPlace } from "./memory-options.ts";
 

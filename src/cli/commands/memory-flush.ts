@@ -1,6 +1,6 @@
 import { usageError } from "../../errors.ts";
 import { checkFlush, recordFlush } from "../../memory/flush-check.ts";
-import { writeJson, writeOut } from "../output.ts";
+import { writeJson, writeOut } from "../../output.ts";
 import type { Invocation } from "../parse.ts";
 import { flag, number, value } from "../parse.ts";
 import { withEngine } from "./memory-engine.ts";

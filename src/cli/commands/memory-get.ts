@@ -1,5 +1,5 @@
 import { MemqError, usageError } from "../../errors.ts";
-import { documentShown, notice, writeJson, writeOut } from "../output.ts";
+import { documentShown, notice, writeJson, writeOut } from "../../output.ts";
 import type { Invocation } from "../parse.ts";
 import { flag, number } from "../parse.ts";
 import { withEngine } from "./memory-engine.ts";

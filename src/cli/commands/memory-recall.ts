@@ -1,8 +1,8 @@
 import { usageError } from "../../errors.ts";
 import { recallForMessage } from "../../memory/recall-message.ts";
 import { longTermWithheld } from "../../memory/sessions.ts";
+import { notice, writeJson, writeOut } from "../../output.ts";
 import { printableText } from "../../printable.ts";
-import { notice, writeJson, writeOut } from "../output.ts";
 import type { Invocation } from "../parse.ts";
 import { flag, number, value, values } from "../parse.ts";
 import { withEngine } from "./memory-engine.ts";

@@ -1,7 +1,7 @@
 import { messageOf } from "../../errors.ts";
 import type { MemoryEngine } from "../../memory/engine.ts";
 import type { MemoryStatus } from "../../memory/status.ts";
-import { notice, styled, writeJson, writeOut } from "../output.ts";
+import { notice, styled, writeJson, writeOut } from "../../output.ts";
 import type { Invocation } from "../parse.ts";
 import { flag, value } from "../parse.ts";
 import { withEngine } from "./memory-engine.ts";

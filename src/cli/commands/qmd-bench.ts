@@ -2,17 +2,18 @@ import { readFileSync } from "node:fs";
 import { openProvider } from "../../embed/registry.ts";
 import type { EmbeddingProvider } from "../../embed/types.ts";
 import { MemqError, messageOf } from "../../errors.ts";
+import { notice, writeJson, writeOut } from "../../output.ts";
+import type { OpenQmd } from "../../qmd/open.ts";
 import { deepSearch } from "../../search/deep.ts";
 import { judged, type Judgement } from "../../search/judge.ts";
 import { openQueryModels, type QueryModels } from "../../search/query-models.ts";
 import { search, type SearchEngine } from "../../search/search.ts";
 import type { SearchAnswer, SearchRequest } from "../../search/types.ts";
 import { vectorCount } from "../../store/maintenance.ts";
-import { notice, writeJson, writeOut } from "../output.ts";
 import type { Invocation } from "../parse.ts";
 import { flag, value, values } from "../parse.ts";
-import { openQmd, type OpenQmd } from "../qmd/open.ts";
-import { collectionNotFound } from "../qmd/scope.ts";
+import { openedQmd } from "../qmd/home.ts";
+import { collectionNotFound } from "../qmd/words.ts";
 
 type Question = { id: string; query: string; type: string; expected: string[]; k: number };
 type Fixture = { collection: string | undefined; questions: Question[] };
@@ -70,7 +71,7 @@ export async function run(invocation: Invocation): Promise<void> {
     });
   }
   const { collection, questions } = fixtureOf(path);
-  const open = await openQmd(invocation);
+  const open = await openedQmd(invocation);
   const name = values(invocation, "collection")[0] ?? collection;
   const known = open.qmd.home.collections.map((one) => one.name);
   if (name !== undefined && !known.includes(name)) throw collectionNotFound(name, invocation.program);

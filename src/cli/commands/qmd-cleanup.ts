@@ -1,8 +1,8 @@
+import { notice, writeOut } from "../../output.ts";
 import { documentCounts } from "../../store/documents.ts";
 import { cleanup, cleanupCounts, type CleanupCounts } from "../../store/maintenance.ts";
 import { openIndex } from "../../store/open.ts";
 import type { Index } from "../../store/types.ts";
-import { notice, writeOut } from "../output.ts";
 import type { Invocation } from "../parse.ts";
 import { flag } from "../parse.ts";
 import { qmdHomeOf } from "../qmd/home.ts";

@@ -8,6 +8,8 @@ import {
 import type { QmdCollectionConfig } from "../../home/index-yml.ts";
 import type { QmdHome } from "../../home/qmd-home.ts";
 import { collectionRoot, isProjectConfig } from "../../home/trust.ts";
+import { notice, writeOut } from "../../output.ts";
+import { checkCollectionName } from "../../qmd/names.ts";
 import { deleteCollectionDocuments, renameDocumentsCollection } from "../../store/collections.ts";
 import { documentCounts } from "../../store/documents.ts";
 import { withWriterLock } from "../../store/lock.ts";
@@ -15,13 +17,11 @@ import { openIndex } from "../../store/open.ts";
 import { printableLine } from "../../printable.ts";
 import { forgetLastSync, renameLastSync } from "../../sync/sync-collection.ts";
 import { helpText } from "../help.ts";
-import { notice, writeOut } from "../output.ts";
 import type { Invocation } from "../parse.ts";
 import { commandName } from "../parse.ts";
 import { keepTrust, qmdHomeOf } from "../qmd/home.ts";
 import { openForWriting } from "../qmd/indexing.ts";
-import { checkCollectionName, collectionNotFound } from "../qmd/scope.ts";
-import { doctorHint } from "../qmd/words.ts";
+import { collectionNotFound, doctorHint } from "../qmd/words.ts";
 
 /** `collection` alone, `collection help`, or a sub-command that there is not. */
 export function group({ words, program }: Invocation): void {

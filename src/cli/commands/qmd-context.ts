@@ -4,11 +4,12 @@ import { removeContext, setContext, setGlobalContext } from "../../home/index-ym
 import { absolutePath, isInside, realPath } from "../../home/paths.ts";
 import { listedContexts } from "../../home/qmd-contexts.ts";
 import type { QmdHome } from "../../home/qmd-home.ts";
+import { writeOut } from "../../output.ts";
 import { printableText } from "../../printable.ts";
-import { writeOut } from "../output.ts";
-import type { Invocation, Program } from "../parse.ts";
+import type { Invocation } from "../parse.ts";
+import type { Program } from "../../version.ts";
 import { qmdHomeOf, shellFolder } from "../qmd/home.ts";
-import { collectionNotFound } from "../qmd/scope.ts";
+import { collectionNotFound } from "../qmd/words.ts";
 
 /** What a context describes: everything (collection null), or a path prefix of a collection, "" for all of it. */
 type Place = { collection: string | null; prefix: string };

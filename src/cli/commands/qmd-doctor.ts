@@ -1,9 +1,14 @@
 import { messageOf } from "../../errors.ts";
-import { writeOut } from "../output.ts";
+import { writeOut } from "../../output.ts";
 import type { Invocation } from "../parse.ts";
+import {
+  configurationFindings,
+  environmentFindings,
+  type Finding,
+  indexFindings,
+  modelFindings,
+} from "../qmd/diagnosis.ts";
 import { qmdHomeOf } from "../qmd/home.ts";
-import { configurationFindings, environmentFindings, indexFindings, modelFindings } from "../qmd/diagnosis.ts";
-import type { Finding } from "../qmd/diagnosis.ts";
 
 /** `doctor`: what this installation consists of and what is wrong with it. Never fails. */
 export async function run(invocation: Invocation): Promise<void> {

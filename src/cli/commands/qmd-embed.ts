@@ -2,6 +2,7 @@ import { basename } from "node:path";
 import { parseModelSpec } from "../../embed/spec.ts";
 import { MemqError, messageOf } from "../../errors.ts";
 import type { QmdHome } from "../../home/qmd-home.ts";
+import { notice, showProgress, writeOut } from "../../output.ts";
 import { withoutCredentials } from "../../printable.ts";
 import { documentCounts, documentsWithoutPassages } from "../../store/documents.ts";
 import { openIndex } from "../../store/open.ts";
@@ -11,14 +12,12 @@ import type { EmbedResult } from "../../sync/embed-missing.ts";
 import { pendingEmbeddings, type Pending } from "../../sync/pending.ts";
 import type { SyncProgress } from "../../sync/report.ts";
 import { syncIndex } from "../../sync/sync.ts";
-import { notice, showProgress, writeOut } from "../output.ts";
 import type { Invocation } from "../parse.ts";
 import { flag, number, values } from "../parse.ts";
 import { qmdHomeOf } from "../qmd/home.ts";
 import { abortWithParent } from "../qmd/parent.ts";
-import { collectionNotFound } from "../qmd/scope.ts";
 import { gated } from "../qmd/trust-gate.ts";
-import { sizeText, spanText } from "../qmd/words.ts";
+import { collectionNotFound, sizeText, spanText } from "../qmd/words.ts";
 
 /** `embed`: gives every passage without a vector one. What is done stays done; the next run goes on from there. */
 export async function run(invocation: Invocation): Promise<number> {

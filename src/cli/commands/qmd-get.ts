@@ -1,15 +1,17 @@
 import { MemqError } from "../../errors.ts";
 import { contextOf } from "../../home/qmd-contexts.ts";
+import { documentShown, notice, writeOut } from "../../output.ts";
+import { documentText, ignoreRuleOf, lookedUp, resolveContext } from "../../qmd/lookup.ts";
+import { diskPath, documentName, shownPath } from "../../qmd/names.ts";
+import type { OpenQmd } from "../../qmd/open.ts";
+import { numbered } from "../../qmd/text.ts";
 import { similarNames } from "../../search/resolve.ts";
 import type { DocumentRow } from "../../store/types.ts";
 import { printableName, printableText } from "../../printable.ts";
-import { documentShown, notice, writeOut } from "../output.ts";
 import type { Invocation } from "../parse.ts";
 import { flag, number } from "../parse.ts";
-import { numbered } from "../qmd/format.ts";
-import { documentText, goneWarning, ignoreRuleOf, lookedUp, resolveContext } from "../qmd/lookup.ts";
-import { diskPath, documentName, fullPathWarning, shownPath } from "../qmd/names.ts";
-import { type OpenQmd, openQmd } from "../qmd/open.ts";
+import { openedQmd } from "../qmd/home.ts";
+import { fullPathWarning, goneWarning } from "../qmd/words.ts";
 
 const SIMILAR = 5;
 
@@ -25,7 +27,7 @@ export async function run(invocation: Invocation): Promise<number> {
   }
   const from = number(invocation, "from");
   const most = number(invocation, "l");
-  const { open, asked } = await lookedUp(invocation, await openQmd(invocation), name);
+  const { open, asked } = await lookedUp(await openedQmd(invocation), name);
   const { resolution } = asked;
   if (resolution.kind === "ambiguous") return ambiguous(open, asked.name, resolution.documents);
   if (resolution.kind === "missing") return missing(open, asked.name);

@@ -1,14 +1,15 @@
 import { MemqError } from "../../errors.ts";
+import { writeOut } from "../../output.ts";
+import { documentName } from "../../qmd/names.ts";
+import type { OpenQmd } from "../../qmd/open.ts";
 import { documentCounts, listedDocuments } from "../../store/documents.ts";
 import { printableName } from "../../printable.ts";
-import { writeOut } from "../output.ts";
 import type { Invocation } from "../parse.ts";
-import { documentName } from "../qmd/names.ts";
-import { type OpenQmd, openQmd } from "../qmd/open.ts";
+import { openedQmd } from "../qmd/home.ts";
 
 /** `ls [PATH]`: the collections, or the documents of one, or those below a folder of it. */
 export async function run(invocation: Invocation): Promise<void> {
-  const open = await openQmd(invocation);
+  const open = await openedQmd(invocation);
   const [name] = invocation.words;
   if (name === undefined) return writeOut(collectionsText(open));
   for (const spelling of spellingsOf(name)) {

@@ -1,15 +1,17 @@
 import { basename } from "node:path";
 import { MemqError } from "../../errors.ts";
 import { contextOf } from "../../home/qmd-contexts.ts";
-import { notice } from "../output.ts";
+import { notice } from "../../output.ts";
+import { documentText } from "../../qmd/lookup.ts";
+import { diskPath, shownPath } from "../../qmd/names.ts";
+import { type Wanted, wantedDocuments } from "../../qmd/several.ts";
+import { firstLines, numbered } from "../../qmd/text.ts";
 import type { Invocation } from "../parse.ts";
 import { flag, number } from "../parse.ts";
-import { formatOf, numbered } from "../qmd/format.ts";
-import { documentText, goneWarning } from "../qmd/lookup.ts";
-import { diskPath, fullPathWarning, shownPath } from "../qmd/names.ts";
-import { openQmd } from "../qmd/open.ts";
+import { formatOf } from "../qmd/format.ts";
+import { openedQmd } from "../qmd/home.ts";
 import { type DocumentPrint, printDocuments } from "../qmd/print-documents.ts";
-import { firstLines, type Wanted, wantedDocuments } from "../qmd/several.ts";
+import { fullPathWarning, goneWarning } from "../qmd/words.ts";
 
 const DEFAULT_MAX = 65_536;
 
@@ -31,8 +33,8 @@ export async function run(invocation: Invocation): Promise<number> {
     lineNumbers: !flag(invocation, "no-line-numbers"),
     fullPath: flag(invocation, "full-path"),
   };
-  const open = await openQmd(invocation);
-  const found = await wantedDocuments(invocation, open, pattern, notice);
+  const open = await openedQmd(invocation);
+  const found = await wantedDocuments(open, pattern, notice);
   if (found === null) return 1;
   const rows = found.map((wanted) => documentPrint(wanted, options));
   const gone = rows.filter(({ isGone }) => isGone).length;

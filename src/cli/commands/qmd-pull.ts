@@ -1,8 +1,8 @@
 import { parseModelSpec } from "../../embed/spec.ts";
 import { MemqError, messageOf } from "../../errors.ts";
+import { notice, showProgress, writeOut } from "../../output.ts";
 import { withoutCredentials } from "../../printable.ts";
 import { modelFolders, pullModel } from "../../llama/models.ts";
-import { notice, showProgress, writeOut } from "../output.ts";
 import type { Invocation } from "../parse.ts";
 import { flag } from "../parse.ts";
 import { qmdHomeOf } from "../qmd/home.ts";

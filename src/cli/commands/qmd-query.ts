@@ -1,16 +1,15 @@
+import { notice } from "../../output.ts";
 import { type DeepRequest, deepSearch } from "../../search/deep.ts";
 import { explanationLines } from "../../search/deep-explanation.ts";
 import { parseQueryDocument, primaryQuery } from "../../search/query-document.ts";
 import { openQueryModels } from "../../search/query-models.ts";
-import { notice } from "../output.ts";
 import type { Invocation } from "../parse.ts";
 import { choice, flag, number, value } from "../parse.ts";
 import { printHits } from "../qmd/answer.ts";
-import { limitOf, minScoreOf, queryOf, requestOf } from "../qmd/ask.ts";
+import { limitOf, minScoreOf, queryOf, requestOf, scopeOf } from "../qmd/ask.ts";
 import { formatOf } from "../qmd/format.ts";
+import { openedQmd } from "../qmd/home.ts";
 import { deadlineOf, keepAnswers, openMeaning, sayWhatWasLeftOut } from "../qmd/meaning.ts";
-import { openQmd } from "../qmd/open.ts";
-import { scopeOf } from "../qmd/scope.ts";
 
 const CANDIDATES = 40;
 
@@ -26,7 +25,7 @@ export async function run(invocation: Invocation): Promise<void> {
   const candidateLimit = number(invocation, "candidate-limit") ?? CANDIDATES;
   const deadline = deadlineOf(invocation);
 
-  const open = await openQmd(invocation);
+  const open = await openedQmd(invocation);
   const { home } = open.qmd;
   const rule = fusion === "weighted" ? { fusion, vectorWeight: 0.7, textWeight: 0.3 } : { fusion: "relative" as const };
   const common = requestOf(invocation, {

@@ -1,12 +1,11 @@
+import { notice } from "../../output.ts";
 import { search } from "../../search/search.ts";
-import { notice } from "../output.ts";
 import type { Invocation } from "../parse.ts";
 import { value } from "../parse.ts";
 import { printHits } from "../qmd/answer.ts";
-import { limitOf, minScoreOf, queryOf, requestOf } from "../qmd/ask.ts";
+import { limitOf, minScoreOf, queryOf, requestOf, scopeOf } from "../qmd/ask.ts";
 import { formatOf } from "../qmd/format.ts";
-import { openQmd } from "../qmd/open.ts";
-import { scopeOf } from "../qmd/scope.ts";
+import { openedQmd } from "../qmd/home.ts";
 
 /** Reading an index can't be stopped halfway: the keyword leg takes milliseconds. */
 const DEADLINE_MS = 60_000;
@@ -17,7 +16,7 @@ export async function run(invocation: Invocation): Promise<void> {
   const query = queryOf(invocation);
   const limit = limitOf(invocation, format);
   const minScore = minScoreOf(invocation) ?? 0;
-  const open = await openQmd(invocation);
+  const open = await openedQmd(invocation);
   const { home } = open.qmd;
   const request = requestOf(invocation, {
     query,

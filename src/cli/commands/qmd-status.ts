@@ -1,16 +1,17 @@
 import { runningServer } from "../../gateway/mcp/daemon.ts";
 import type { QmdHome } from "../../home/qmd-home.ts";
+import { notice, writeOut } from "../../output.ts";
 import { printableText, withoutCredentials } from "../../printable.ts";
 import { documentCounts } from "../../store/documents.ts";
 import { indexSizes, orphanedVectorKeys, vectorCount } from "../../store/maintenance.ts";
 import { openIndex } from "../../store/open.ts";
 import type { Index } from "../../store/types.ts";
 import { pendingEmbeddings } from "../../sync/pending.ts";
-import { notice, writeOut } from "../output.ts";
-import type { Invocation, Program } from "../parse.ts";
-import { notesDaemonFiles } from "./mcp-home.ts";
+import type { Invocation } from "../parse.ts";
+import type { Program } from "../../version.ts";
 import { noteHome, qmdHomeOf } from "../qmd/home.ts";
 import { ago, sizeText } from "../qmd/words.ts";
+import { notesDaemonFiles } from "./mcp-home.ts";
 
 const CONTEXT_CHARS = 60;
 

@@ -1,6 +1,6 @@
 import { MemqError } from "../../errors.ts";
 import { isProjectConfig, listTrusted, recordTrust, revokeTrust, untrustedNotice } from "../../home/trust.ts";
-import { writeOut } from "../output.ts";
+import { writeOut } from "../../output.ts";
 import type { Invocation } from "../parse.ts";
 import { qmdHomeOf } from "../qmd/home.ts";
 

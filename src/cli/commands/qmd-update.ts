@@ -1,9 +1,9 @@
 import type { QmdCollectionConfig } from "../../home/index-yml.ts";
 import type { QmdHome } from "../../home/qmd-home.ts";
+import { writeOut } from "../../output.ts";
 import { openIndex } from "../../store/open.ts";
 import { orphanedVectorKeys, vectorCount } from "../../store/maintenance.ts";
 import { pendingEmbeddings } from "../../sync/pending.ts";
-import { writeOut } from "../output.ts";
 import type { Invocation } from "../parse.ts";
 import { qmdHomeOf } from "../qmd/home.ts";
 import { embedHint, indexCollection, writing } from "../qmd/indexing.ts";

@@ -4,11 +4,10 @@ import { servingIdentity } from "../../store/identity.ts";
 import type { Invocation } from "../parse.ts";
 import { value } from "../parse.ts";
 import { printHits } from "../qmd/answer.ts";
-import { limitOf, minScoreOf, queryOf, requestOf } from "../qmd/ask.ts";
+import { limitOf, minScoreOf, queryOf, requestOf, scopeOf } from "../qmd/ask.ts";
 import { formatOf } from "../qmd/format.ts";
+import { openedQmd } from "../qmd/home.ts";
 import { deadlineOf, keepAnswers, openMeaning, sayWhatWasLeftOut } from "../qmd/meaning.ts";
-import { openQmd } from "../qmd/open.ts";
-import { scopeOf } from "../qmd/scope.ts";
 
 const DEFAULT_MINIMUM = 0.3;
 
@@ -19,7 +18,7 @@ export async function run(invocation: Invocation): Promise<void> {
   const limit = limitOf(invocation, format);
   const minScore = minScoreOf(invocation) ?? DEFAULT_MINIMUM;
   const deadline = deadlineOf(invocation);
-  const open = await openQmd(invocation);
+  const open = await openedQmd(invocation);
   const { home } = open.qmd;
   const collections = scopeOf(invocation, open);
   const { provider, degraded } = await openMeaning(open);

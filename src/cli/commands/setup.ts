@@ -6,7 +6,7 @@ import { CLIENTS } from "../../integrations/clients.ts";
 import { ownCommand } from "../../integrations/own-command.ts";
 import type { SetupPlan, SetupRequest } from "../../integrations/setup.ts";
 import { applyPlan, hasChanges } from "../../integrations/setup.ts";
-import { notice, writeJson, writeOut } from "../output.ts";
+import { notice, writeJson, writeOut } from "../../output.ts";
 import type { Invocation } from "../parse.ts";
 import { flag, value, values } from "../parse.ts";
 

@@ -1,15 +1,13 @@
 import { MemqError } from "../../errors.ts";
 import type { SearchProfile } from "../../home/types.ts";
-import { withBegunWords } from "../../search/begun-words.ts";
+import { notice } from "../../output.ts";
+import { type OpenQmd, searchedCollections } from "../../qmd/open.ts";
 import { parseTime } from "../../search/filters.ts";
-import type { LineTerms } from "../../search/hunk.ts";
-import { type ParsedQuery, parseQuery } from "../../search/query.ts";
-import { termFinder, termPlacer } from "../../search/terms.ts";
 import type { SearchRequest } from "../../search/types.ts";
-import type { Index } from "../../store/types.ts";
 import type { Invocation } from "../parse.ts";
 import { commandName, flag, number, value, values } from "../parse.ts";
 import type { Format } from "./format.ts";
+import { collectionNotFound } from "./words.ts";
 
 /** How many rows a format shows when nobody says. */
 const ROWS: Partial<Record<Format, number>> = { json: 20, files: 20 };
@@ -35,6 +33,23 @@ export function minScoreOf(invocation: Invocation): number | undefined {
   return number(invocation, "min-score");
 }
 
+/**
+ * Names of the collections that a search is confined to: those given with `-c`, else all that are not excluded. An empty list means
+ * that there is nothing to search, which has been said on stderr. Throws `COLLECTION_NOT_FOUND`.
+ */
+export function scopeOf(invocation: Invocation, open: OpenQmd): string[] {
+  const { qmd, index, program } = open;
+  const asked = values(invocation, "collection");
+  const searched = searchedCollections(open, asked, (name) => collectionNotFound(name, program));
+  if (qmd.home.collections.length === 0) notice(`No collections. Run '${program} collection add .' to create one.`);
+  else if (searched.length === 0) {
+    notice(`Every collection is excluded: name one with -c, or run '${program} collection include <name>'.`);
+  } else if (asked.length === 0 && index.state === "missing") {
+    notice(`Nothing is indexed yet. Run '${program} update'.`);
+  }
+  return searched;
+}
+
 /** What all searches of the surface have in common; `limit` counts documents. */
 export function requestOf(
   invocation: Invocation,
@@ -53,16 +68,4 @@ export function requestOf(
     ...(tags.length === 0 ? {} : { tags }),
     ...(flag(invocation, "full-path") ? { keepGone: true } : {}),
   };
-}
-
-/** A query as a search of the index understands it. */
-export function parsedFor(index: Index, query: string): ParsedQuery {
-  return withBegunWords(index, parseQuery(query, "qmd"));
-}
-
-/** What makes a line of a hit worth printing: the words of the query, and of `--intent`. */
-export function lineTerms(parsed: ParsedQuery, intent: string | undefined): LineTerms {
-  const termsIn = termFinder(parsed);
-  const terms = { termsIn, placed: termPlacer(parsed, termsIn) };
-  return intent === undefined ? terms : { ...terms, intentIn: termFinder(parseQuery(intent, "plain")) };
 }

@@ -1,5 +1,5 @@
-import { hasColor, isOnTerminal, styled } from "../output.ts";
-import type { OpenQmd } from "./open.ts";
+import { hasColor, isOnTerminal, styled } from "../../output.ts";
+import type { OpenQmd } from "../../qmd/open.ts";
 import type { Decoration } from "./print-rows.ts";
 
 const DEFAULT_LINK = "vscode://file/{path}:{line}:{col}";

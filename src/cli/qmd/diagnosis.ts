@@ -10,7 +10,7 @@ import { indexSizes, orphanedVectorKeys, vectorCount } from "../../store/mainten
 import { openIndex } from "../../store/open.ts";
 import type { Index } from "../../store/types.ts";
 import { pendingEmbeddings, wantedIdentity } from "../../sync/pending.ts";
-import type { Program } from "../parse.ts";
+import type { Program } from "../../version.ts";
 import { sizeText } from "./words.ts";
 
 /** One thing that was looked at; `advice` is what to do about it. */

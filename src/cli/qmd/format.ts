@@ -35,11 +35,3 @@ function storable(text: string): string {
   // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
   return text.toWellFormed().replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, "\ufffd");
 }
-
-/** Each line with its number before it. */
-export function numbered(text: string, from: number): string {
-  return text
-    .split("\n")
-    .map((line, at) => `${from + at}: ${line}`)
-    .join("\n");
-}

@@ -1,24 +1,24 @@
 import { realpathSync } from "node:fs";
 import { type QmdHome, resolveQmdHome } from "../../home/qmd-home.ts";
 import { isProjectConfig, recordTrust } from "../../home/trust.ts";
-import { notice } from "../output.ts";
+import { notice } from "../../output.ts";
+import { noticesOf, type OpenQmd, openQmd } from "../../qmd/open.ts";
 import type { Invocation } from "../parse.ts";
 import { value } from "../parse.ts";
 
-/** The qmd home that `--index` (or `name`) and the current folder lead to. Nothing is written. */
-export function qmdHomeOf(
-  invocation: Invocation,
-  name: string | undefined = value(invocation, "index"),
-): Promise<QmdHome> {
-  return resolveQmdHome({ index: name, env: process.env, cwd: process.cwd() });
+/** The qmd home that `--index` and the current folder lead to. Nothing is written. */
+export function qmdHomeOf(invocation: Invocation): Promise<QmdHome> {
+  return resolveQmdHome({ index: value(invocation, "index"), env: process.env, cwd: process.cwd() });
+}
+
+/** The same home with its index open for reading; what is to be known of it is said on stderr. */
+export function openedQmd(invocation: Invocation): Promise<OpenQmd> {
+  return openQmd(value(invocation, "index"), { program: invocation.program, notice });
 }
 
 /** Says which collections are left out because the project's configuration is not trusted, and which of its keys look misspelt. */
-export function noteHome({ skipped, home }: QmdHome): void {
-  for (const issue of home.issues) notice(issue);
-  for (const { name, path } of skipped) {
-    notice(`Skipping collection '${name}' — path ${path} is outside this project and this .qmd config is not trusted.`);
-  }
+export function noteHome(qmd: QmdHome): void {
+  for (const sentence of noticesOf(qmd)) notice(sentence);
 }
 
 /**

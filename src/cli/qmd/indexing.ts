@@ -1,5 +1,6 @@
 import type { QmdHome } from "../../home/qmd-home.ts";
 import { type QmdConfig, storeRows } from "../../home/index-yml.ts";
+import { notice, showProgress, writeOut } from "../../output.ts";
 import { clearLlmCache } from "../../store/cache.ts";
 import { readStoreConfig, replaceStoredCollections, writeStoreConfig } from "../../store/collections.ts";
 import { isDamage, reportDamage } from "../../store/damage.ts";
@@ -9,7 +10,6 @@ import { inTransaction, openIndex } from "../../store/open.ts";
 import type { Index } from "../../store/types.ts";
 import type { CollectionReport, SyncProgress } from "../../sync/report.ts";
 import { syncOpenIndex } from "../../sync/sync.ts";
-import { notice, showProgress, writeOut } from "../output.ts";
 
 /** Runs `work` on the index as its only writer; where damage shows on the way, once more on a new one. */
 export function writing<T>(qmd: QmdHome, work: (index: Index) => Promise<T> | T): Promise<T> {

@@ -1,14 +1,14 @@
 import { openProvider } from "../../embed/registry.ts";
 import type { EmbeddingProvider } from "../../embed/types.ts";
 import { untrustedNotice } from "../../home/trust.ts";
+import { isOnTerminal, notice } from "../../output.ts";
+import type { OpenQmd } from "../../qmd/open.ts";
 import { documentCounts } from "../../store/documents.ts";
 import { keepLlmAnswers } from "../../store/cache.ts";
 import { servingIdentity } from "../../store/identity.ts";
 import { missingVectorCounts } from "../../store/vectors.ts";
-import { isOnTerminal, notice } from "../output.ts";
 import type { Invocation } from "../parse.ts";
 import { number } from "../parse.ts";
-import type { OpenQmd } from "./open.ts";
 
 /** How long a search that asks models may take: a gateway gives up at four seconds, a person waits longer. */
 const DEADLINE_MS = { piped: 3000, terminal: 30_000 };

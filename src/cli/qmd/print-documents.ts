@@ -1,5 +1,5 @@
+import { documentShown, writeOut } from "../../output.ts";
 import { printableName, printableText } from "../../printable.ts";
-import { documentShown, writeOut } from "../output.ts";
 import { csvValue, type Format, xmlAttribute, xmlText } from "./format.ts";
 
 /** One document of several as it is printed: its text, or why that was left out. */

@@ -1,7 +1,8 @@
+import { writeOut } from "../../output.ts";
 import { printableLine, printableName, printableText } from "../../printable.ts";
-import { writeOut } from "../output.ts";
-import { csvValue, type Format, numbered, xmlAttribute, xmlText } from "./format.ts";
-import type { Row } from "./rows.ts";
+import type { Row } from "../../qmd/rows.ts";
+import { numbered } from "../../qmd/text.ts";
+import { csvValue, type Format, xmlAttribute, xmlText } from "./format.ts";
 
 export type PrintOptions = {
   lineNumbers: boolean;

@@ -1,6 +1,6 @@
 import type { QmdHome } from "../../home/qmd-home.ts";
 import { recordTrust, untrustedNotice } from "../../home/trust.ts";
-import { isOnTerminal, notice } from "../output.ts";
+import { isOnTerminal, notice } from "../../output.ts";
 import type { Invocation } from "../parse.ts";
 import { noteHome, qmdHomeOf } from "./home.ts";
 

@@ -1,3 +1,6 @@
+import { MemqError } from "../../errors.ts";
+import type { Program } from "../../version.ts";
+
 /** How long ago an ISO time was, in one unit: `12s ago`, `3h ago`. */
 export function ago(iso: string, now = Date.now()): string {
   const seconds = Math.max(0, Math.floor((now - Date.parse(iso)) / 1000));
@@ -30,4 +33,23 @@ export function spanText(ms: number): string {
 /** Where to turn when a command does not do what is expected. */
 export function doctorHint(program: string): string {
   return `If ${program} still behaves unexpectedly, run '${program} doctor' for diagnostics.`;
+}
+
+/** What is said when the text printed is that of the index: `missing` of `total` files are gone. */
+export function goneWarning(missing: number, total: number, program: string): string {
+  const what = total === 1 ? "the file is" : `${missing} of ${total} files are`;
+  return `warning: ${what} gone from disk (moved or deleted since indexing); showing the indexed text. Run '${program} update' to refresh the index.`;
+}
+
+/** What is said when `--full-path` finds no file: `missing` of `total` documents. */
+export function fullPathWarning(missing: number, total: number, program: string): string {
+  const what = total === 1 ? "the file" : `${missing} of ${total} results`;
+  return `warning: --full-path could not resolve ${what} on disk (moved or deleted since indexing); showing qmd:// + docid instead. Run '${program} update' to refresh the index.`;
+}
+
+/** The failure of a command that names a collection which is none. */
+export function collectionNotFound(name: string, program: Program): MemqError {
+  return new MemqError("COLLECTION_NOT_FOUND", `Collection not found: ${name}`, {
+    hint: `Run '${program} collection list' to see available collections.`,
+  });
 }

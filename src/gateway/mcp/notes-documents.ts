@@ -1,10 +1,9 @@
-import { numbered } from "../../cli/qmd/format.ts";
-import { documentText, ignoreRuleOf, lookedUp, resolveContext } from "../../cli/qmd/lookup.ts";
-import { documentName } from "../../cli/qmd/names.ts";
-import type { OpenQmd } from "../../cli/qmd/open.ts";
-import { firstLines, type Wanted, wantedDocuments } from "../../cli/qmd/several.ts";
-import type { Invocation } from "../../cli/parse.ts";
 import { contextOf } from "../../home/qmd-contexts.ts";
+import { documentText, ignoreRuleOf, lookedUp, resolveContext } from "../../qmd/lookup.ts";
+import { documentName } from "../../qmd/names.ts";
+import type { OpenQmd } from "../../qmd/open.ts";
+import { type Wanted, wantedDocuments } from "../../qmd/several.ts";
+import { firstLines, numbered } from "../../qmd/text.ts";
 import { exactDocument, similarNames } from "../../search/resolve.ts";
 import type { DocumentRow } from "../../store/types.ts";
 import type { NotesHome } from "./notes-home.ts";
@@ -23,12 +22,11 @@ export type LineWindow = {
 /** A document by any name that a surface prints, or some lines of it. */
 export function getDocument(
   notes: NotesHome,
-  invocation: Invocation,
   name: string,
   { fromLine, maxLines, lineNumbers }: LineWindow,
 ): Promise<ToolAnswer> {
   return notes.lend(async (own) => {
-    const { open, asked } = await lookedUp(invocation, own, name);
+    const { open, asked } = await lookedUp(own, name);
     try {
       const { resolution } = asked;
       if (resolution.kind === "ambiguous") return ambiguous(asked.name, resolution.documents);
@@ -47,13 +45,12 @@ export function getDocument(
 /** Several documents by a glob, or by a list of names and docids. */
 export function getDocuments(
   notes: NotesHome,
-  invocation: Invocation,
   pattern: string,
   options: { maxLines?: number | undefined; maxBytes: number; lineNumbers: boolean },
 ): Promise<ToolAnswer> {
   return notes.lend(async (own) => {
     const problems: string[] = [];
-    const found = (await wantedDocuments(invocation, own, pattern, (sentence) => problems.push(sentence))) ?? [];
+    const found = (await wantedDocuments(own, pattern, (sentence) => problems.push(sentence))) ?? [];
     try {
       const documents = found.map((wanted) => wholeDocument(wanted, options));
       const errors: Content[] =

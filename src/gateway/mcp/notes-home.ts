@@ -1,12 +1,13 @@
 import { statSync } from "node:fs";
-import { openQmd, type OpenQmd } from "../../cli/qmd/open.ts";
-import type { Invocation } from "../../cli/parse.ts";
 import type { EmbeddingProvider } from "../../embed/types.ts";
 import { MemqError, messageOf } from "../../errors.ts";
+import { notice } from "../../output.ts";
+import { openQmd, type OpenQmd } from "../../qmd/open.ts";
 import { servingIdentity } from "../../store/identity.ts";
 import { removeJournal } from "../../store/maintenance.ts";
 import { keepVectorCodes } from "../../store/vector-codes.ts";
 import { isSyncing, startSync } from "../../sync/client.ts";
+import type { Program } from "../../version.ts";
 
 /** A qmd home that a server keeps open: what it holds follows the configuration and the index file. */
 export type NotesHome = {
@@ -29,8 +30,8 @@ const REFRESH_MS = 60_000;
 /** A provider that could not be set up is tried again after this time. */
 const PROVIDER_RETRY_MS = 60_000;
 
-/** Opens the home that the command line names when it is first used, and again when its files are others. */
-export function keepNotesHome(invocation: Invocation): NotesHome {
+/** Opens the home of an index, the default one when undefined, when it is first used, and again when its files are others. */
+export function keepNotesHome(index: string | undefined, program: Program): NotesHome {
   let held: Held | null = null;
   let opening: Promise<Held> | null = null;
   const providers = new Map<string, { opening: Opening; at: number }>();
@@ -47,7 +48,7 @@ export function keepNotesHome(invocation: Invocation): NotesHome {
 
   async function reopen(): Promise<Held> {
     try {
-      const open = await openQmd(invocation);
+      const open = await openQmd(index, { program, notice });
       if (open.index.state === "ready") keepVectorCodes(open.index);
       retire();
       held = { open, stamp: stampOf(open), users: 0, retired: false };

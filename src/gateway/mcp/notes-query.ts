@@ -1,9 +1,9 @@
-import { lineTerms, parsedFor } from "../../cli/qmd/ask.ts";
-import { numbered } from "../../cli/qmd/format.ts";
-import type { OpenQmd } from "../../cli/qmd/open.ts";
 import { MemqError } from "../../errors.ts";
 import type { EmbeddingProvider } from "../../embed/types.ts";
 import { contextOf } from "../../home/qmd-contexts.ts";
+import { type OpenQmd, searchedCollections } from "../../qmd/open.ts";
+import { lineTerms, parsedFor } from "../../qmd/rows.ts";
+import { numbered } from "../../qmd/text.ts";
 import { deepSearch } from "../../search/deep.ts";
 import { searchWithVariants } from "../../search/expansion.ts";
 import { hunkOf, type LineTerms } from "../../search/hunk.ts";
@@ -67,8 +67,8 @@ export async function askNotes(notes: NotesHome, named: string[], question: Note
   const intent = question.intent ?? (document.kind === "typed" ? document.intent : undefined);
   const found = await notes.lend(async (open) => {
     // Agents that fill in every parameter send an empty list for "no choice".
-    const asked = [question.collections, named].find((names) => names !== undefined && names.length > 0);
-    const collections = scopeIn(open, asked);
+    const asked = [question.collections, named].find((names) => names !== undefined && names.length > 0) ?? [];
+    const collections = searchedCollections(open, asked, (name) => collectionNotFound(open, name));
     const meaning = question.how === "words" ? { provider: null } : await notes.provider(open);
     const answer = await answerOf(notes, open, { ...question, intent }, { collections, deadline, ...meaning });
     const terms = lineTerms(answer.parsed ?? parsedFor(open.index, query), intent);
@@ -136,17 +136,10 @@ async function answerOf(
   }
 }
 
-function scopeIn({ qmd }: OpenQmd, asked: string[] | undefined): string[] {
-  const known = qmd.home.collections;
-  const unknown = asked?.find((name) => known.every((collection) => collection.name !== name));
-  if (unknown !== undefined) {
-    throw new MemqError("COLLECTION_NOT_FOUND", `Collection not found: ${unknown}.`, {
-      hint: `There are: ${known.map(({ name }) => name).join(", ")}.`,
-    });
-  }
-  return asked === undefined
-    ? known.filter(({ includeByDefault }) => includeByDefault).map(({ name }) => name)
-    : [...new Set(asked)];
+function collectionNotFound({ qmd }: OpenQmd, name: string): MemqError {
+  return new MemqError("COLLECTION_NOT_FOUND", `Collection not found: ${name}.`, {
+    hint: `There are: ${qmd.home.collections.map((collection) => collection.name).join(", ")}.`,
+  });
 }
 
 function rowOf({ qmd }: OpenQmd, hit: Hit, terms: LineTerms): NoteRow {

@@ -1,4 +1,4 @@
-import type { OpenQmd } from "../../cli/qmd/open.ts";
+import type { OpenQmd } from "../../qmd/open.ts";
 import { documentCounts } from "../../store/documents.ts";
 import { vectorCount } from "../../store/maintenance.ts";
 import { pendingEmbeddings } from "../../sync/pending.ts";

@@ -1,7 +1,6 @@
-import type { OpenQmd } from "../../cli/qmd/open.ts";
-import type { Invocation } from "../../cli/parse.ts";
-import { number, values } from "../../cli/parse.ts";
 import { MemqError, messageOf } from "../../errors.ts";
+import type { OpenQmd } from "../../qmd/open.ts";
+import type { Program } from "../../version.ts";
 import { documentUri, readDocument } from "./notes-documents.ts";
 import { keepNotesHome } from "./notes-home.ts";
 import { askNotes } from "./notes-query.ts";
@@ -13,17 +12,25 @@ import type { McpSurface } from "./surface.ts";
 /** A client waits longer for an answer than a command line may take. */
 const DEADLINE_MS = 10_000;
 
+/** Which notes a server was started for, and how it calls itself. */
+export type NotesServed = {
+  program: Program;
+  /** Name of the index; the default one when undefined. */
+  index: string | undefined;
+  /** Names of the collections that are searched where a question names none; empty: all that are not excluded. */
+  collections: string[];
+  /** Milliseconds that an answer may take; MEMQ_DEADLINE_MS, or ten seconds, when undefined. */
+  deadlineMs: number | undefined;
+};
+
 /** The notes of a qmd home over MCP: qmd's tools, its resources, and what an agent should know of them. */
-export function notesSurface(invocation: Invocation): McpSurface {
-  const home = keepNotesHome(invocation);
-  const named = values(invocation, "collection");
+export function notesSurface(served: NotesServed): McpSurface {
+  const home = keepNotesHome(served.index, served.program);
   const configured = Number(process.env["MEMQ_DEADLINE_MS"]);
-  const otherwise = configured > 0 ? configured : DEADLINE_MS;
-  const deadlineMs = number(invocation, "deadline") ?? otherwise;
+  const deadlineMs = served.deadlineMs ?? (configured > 0 ? configured : DEADLINE_MS);
   const notes: Notes = {
-    ask: (question) => askNotes(home, named, { ...question, deadlineMs }),
+    ask: (question) => askNotes(home, served.collections, { ...question, deadlineMs }),
     home,
-    invocation,
   };
   const tools = notesTools(notes);
   return {

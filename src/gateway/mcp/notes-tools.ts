@@ -1,4 +1,3 @@
-import type { Invocation } from "../../cli/parse.ts";
 import { getDocument, getDocuments } from "./notes-documents.ts";
 import type { NotesHome } from "./notes-home.ts";
 import { documentOf, type NotesAnswer, type NotesQuestion } from "./notes-query.ts";
@@ -11,7 +10,6 @@ import { failure, READ_ONLY, tool } from "./surface.ts";
 export type Notes = {
   ask: (question: Omit<NotesQuestion, "deadlineMs">) => Promise<NotesAnswer>;
   home: NotesHome;
-  invocation: Invocation;
 };
 
 const text: Schema = { type: "string" };
@@ -175,7 +173,7 @@ function getTool(notes: Notes): Tool {
       required: ["file"],
     },
     annotations: READ_ONLY,
-    run: ({ file, ...window }) => getDocument(notes.home, notes.invocation, file, window),
+    run: ({ file, ...window }) => getDocument(notes.home, file, window),
   });
 }
 
@@ -195,7 +193,7 @@ function multiGetTool(notes: Notes): Tool {
       required: ["pattern"],
     },
     annotations: READ_ONLY,
-    run: ({ pattern, ...options }) => getDocuments(notes.home, notes.invocation, pattern, options),
+    run: ({ pattern, ...options }) => getDocuments(notes.home, pattern, options),
   });
 }
 

@@ -1,5 +1,5 @@
 import { MemqError, messageOf } from "../../errors.ts";
-import { VERSION } from "../../version.ts";
+import { type Program, VERSION } from "../../version.ts";
 import { RpcError } from "../jsonrpc.ts";
 import { callTool } from "./call.ts";
 import type { Era } from "./protocol.ts";
@@ -17,7 +17,7 @@ export type McpRequest = {
 };
 
 /** How the server calls itself. */
-export type Identity = { name: "memq" | "qmd" };
+export type Identity = { name: Program };
 
 /** How long a list stays good, for a client that keeps it. */
 const LIST_TTL_MS = 60_000;

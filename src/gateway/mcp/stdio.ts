@@ -1,5 +1,5 @@
-import { openMessageStream } from "../../cli/output.ts";
 import { expectMuchWork } from "../../long-running.ts";
+import { openMessageStream } from "../../output.ts";
 import { frameMessage, MessageDecoder } from "../framing.ts";
 import { memoryReleaser } from "../idle.ts";
 import type { Call } from "../jsonrpc.ts";

@@ -1,7 +1,6 @@
-import { exactDocument, resolveName, similarNames } from "../../search/resolve.ts";
-import { documentsIn } from "../../store/documents.ts";
-import type { DocumentRow } from "../../store/types.ts";
-import type { Invocation } from "../parse.ts";
+import { exactDocument, resolveName, similarNames } from "../search/resolve.ts";
+import { documentsIn } from "../store/documents.ts";
+import type { DocumentRow } from "../store/types.ts";
 import { lookedUp, resolveContext } from "./lookup.ts";
 import { documentName } from "./names.ts";
 import type { OpenQmd } from "./open.ts";
@@ -16,7 +15,6 @@ export type Wanted = { open: OpenQmd; document: DocumentRow; name: string };
  * where that is a failure.
  */
 export async function wantedDocuments(
-  invocation: Invocation,
   open: OpenQmd,
   pattern: string,
   say: (sentence: string) => void,
@@ -25,18 +23,18 @@ export async function wantedDocuments(
   const exact = exactDocument(context, pattern);
   if (exact !== null) return [{ open, document: exact, name: shortName(open, exact) }];
   const isGlob = /[*?{]/.test(pattern);
-  if (pattern.includes(",") && !isGlob) return listed(invocation, open, pattern, say);
+  if (pattern.includes(",") && !isGlob) return listed(open, pattern, say);
   if (/^["']?#?[0-9a-f]{6,64}["']?$/i.test(pattern)) {
-    const documents = await listed(invocation, open, pattern, say);
+    const documents = await listed(open, pattern, say);
     return documents.length === 0 ? null : documents;
   }
   const matching = await matchingDocuments(open, pattern);
   if (matching.length > 0) return matching;
   if (pattern.includes(",")) {
-    const documents = await listed(invocation, open, pattern, say);
+    const documents = await listed(open, pattern, say);
     if (documents.length > 0) return documents;
   }
-  const { asked, open: other } = await lookedUp(invocation, open, pattern);
+  const { asked, open: other } = await lookedUp(open, pattern);
   if (asked.resolution.kind === "document") {
     const { document } = asked.resolution;
     return [{ open: other, document, name: documentName(other, document) }];
@@ -46,12 +44,7 @@ export async function wantedDocuments(
 }
 
 /** A name may hold commas itself: of the pieces that could be one name the longest run that is a document counts. */
-async function listed(
-  invocation: Invocation,
-  open: OpenQmd,
-  list: string,
-  say: (sentence: string) => void,
-): Promise<Wanted[]> {
+async function listed(open: OpenQmd, list: string, say: (sentence: string) => void): Promise<Wanted[]> {
   const context = resolveContext(open);
   const pieces = list.split(",");
   const found: Wanted[] = [];
@@ -61,7 +54,7 @@ async function listed(
     const name = pieces.slice(at, end).join(",").trim();
     at = end;
     if (name === "") continue;
-    const { open: other, asked } = await lookedUp(invocation, open, name);
+    const { open: other, asked } = await lookedUp(open, name);
     const { resolution } = asked;
     if (resolution.kind === "document") {
       found.push({ open: other, document: resolution.document, name: documentName(other, resolution.document) });
@@ -92,11 +85,4 @@ function shortName(open: OpenQmd, document: DocumentRow): string {
   const found = resolveName(resolveContext(open), document.path);
   const leadsBack = found.kind === "document" && found.document.id === document.id;
   return leadsBack ? document.path : documentName(open, document);
-}
-
-/** The first `most` lines of a text, with a word on what is left out. */
-export function firstLines(text: string, most: number): string {
-  const lines = text.split("\n");
-  if (lines.length <= most) return text;
-  return `${lines.slice(0, most).join("\n")}\n\n[... truncated ${lines.length - most} more lines]`;
 }

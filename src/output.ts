@@ -2,7 +2,7 @@
  * The only place that writes to stdout. Results go there, everything said about them goes to stderr. Built-in modules are looked up
  * when needed: importing them takes longer than the whole of `--version`.
  */
-import { printableText } from "../printable.ts";
+import { printableText } from "./printable.ts";
 
 /** One line, by the way out that needs nothing loaded. */
 export function writeLine(line: string): void {

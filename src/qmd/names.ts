@@ -1,5 +1,6 @@
 import { realpathSync } from "node:fs";
 import { isAbsolute, join, relative } from "node:path";
+import { MemqError } from "../errors.ts";
 import type { OpenQmd } from "./open.ts";
 
 type Place = { collection: string; path: string };
@@ -21,14 +22,17 @@ export function diskPath({ qmd }: Pick<OpenQmd, "qmd">, { collection, path }: Pl
   }
 }
 
-/** A path as `--full-path` prints it: `./…` below the current folder, else absolute. */
+/** A path on disk as it is shown: `./…` below the current folder, else absolute. */
 export function shownPath(path: string): string {
   const way = relative(realpathSync(process.cwd()), path);
   return way === "" || way.startsWith("..") || isAbsolute(way) ? path : `./${way}`;
 }
 
-/** What is said when `--full-path` finds no file: `missing` of `total` documents. */
-export function fullPathWarning(missing: number, total: number, program: string): string {
-  const what = total === 1 ? "the file" : `${missing} of ${total} results`;
-  return `warning: --full-path could not resolve ${what} on disk (moved or deleted since indexing); showing qmd:// + docid instead. Run '${program} update' to refresh the index.`;
+/** Checks the name of a collection: it stands between `qmd://` and the next slash of every document's name. */
+export function checkCollectionName(name: string): void {
+  // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
+  if (name.trim() !== "" && !/[/\u0000-\u001f]/.test(name)) return;
+  throw new MemqError("COLLECTION_NAME", `'${name}' can't be the name of a collection.`, {
+    hint: "Choose a name without slashes.",
+  });
 }

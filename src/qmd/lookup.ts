@@ -1,14 +1,13 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { QMD_IGNORED } from "../../home/qmd-home.ts";
-import { textNow } from "../../search/fresh.ts";
-import { exactDocument, placesOf, type Resolution, type ResolveContext, resolveName } from "../../search/resolve.ts";
-import { contentText } from "../../store/documents.ts";
-import type { DocumentRow } from "../../store/types.ts";
-import type { Invocation } from "../parse.ts";
+import { QMD_IGNORED } from "../home/qmd-home.ts";
+import { textNow } from "../search/fresh.ts";
+import { exactDocument, placesOf, type Resolution, type ResolveContext, resolveName } from "../search/resolve.ts";
+import { contentText } from "../store/documents.ts";
+import type { DocumentRow } from "../store/types.ts";
 import { type OpenQmd, openQmd } from "./open.ts";
 
-/** Where names are looked up for a command. */
+/** Where names are looked up. */
 export function resolveContext({ qmd, index }: OpenQmd): ResolveContext {
   return { home: qmd.home, index, cwd: process.cwd(), env: process.env };
 }
@@ -17,16 +16,12 @@ export function resolveContext({ qmd, index }: OpenQmd): ResolveContext {
 export type Asked = { resolution: Resolution; name: string; from?: number; count?: number };
 
 /** Looks a name up, in another index and its configuration where the name ends in `?index=` and is no document as it stands. */
-export async function lookedUp(
-  invocation: Invocation,
-  open: OpenQmd,
-  name: string,
-): Promise<{ open: OpenQmd; asked: Asked }> {
+export async function lookedUp(open: OpenQmd, name: string): Promise<{ open: OpenQmd; asked: Asked }> {
   const asked = askedDocument(resolveContext(open), name);
   const named = /^(qmd:.*)\?index=([^&#:]+)((?::\d+){0,2})$/s.exec(name);
   if (named === null || asked.resolution.kind === "document") return { open, asked };
   const [, bare = "", index = "", range = ""] = named;
-  const other = await openQmd(invocation, decoded(index));
+  const other = await openQmd(decoded(index), open);
   return { open: other, asked: askedDocument(resolveContext(other), `${bare}${range}`) };
 }
 
@@ -58,12 +53,6 @@ export function documentText(open: OpenQmd, document: DocumentRow): { text: stri
   const collection = open.qmd.home.collections.find(({ name }) => name === document.collection);
   const now = collection === undefined ? null : textNow(document, collection);
   return now === null ? { text: contentText(open.index, document.hash) ?? "", gone: true } : { text: now, gone: false };
-}
-
-/** What is said when the text printed is that of the index: `missing` of `total` files are gone. */
-export function goneWarning(missing: number, total: number, program: string): string {
-  const what = total === 1 ? "the file is" : `${missing} of ${total} files are`;
-  return `warning: ${what} gone from disk (moved or deleted since indexing); showing the indexed text. Run '${program} update' to refresh the index.`;
 }
 
 /** The rule that keeps a file which is there out of the index, or null. */
