@@ -141,10 +141,11 @@ type ScoredTerm = {
 /** The scores of texts, in their order; `bodies` are theirs. Loops are plain ones: most processes ask once and compile none of this. */
 function scoresOf(parsed: ParsedQuery, rarity: Rarity, texts: readonly PassageTokens[], bodies: PackedTexts): Score[] {
   const { meanBody } = rarity;
-  const likeOthers = [...rarity.neighbours, ...rarity.synonyms];
+  const likeOthers = Map.groupBy([...rarity.neighbours, ...rarity.synonyms], ({ term }) => term);
+  const meanings = [...likeOthers.values()];
   const terms = scoredTerms(parsed, rarity);
   const own = terms.length;
-  const numbers = new Map([...terms, ...likeOthers].map(({ term }, number) => [term, number]));
+  const numbers = new Map([...terms.map(({ term }) => term), ...likeOthers.keys()].map((term, at) => [term, at]));
   const [tokens, termOf] = [[...numbers.keys()], [...numbers.values()]];
   const found = tokenPlaces(bodies, tokens);
   const ends = endsOf(bodies);
@@ -173,9 +174,10 @@ function scoresOf(parsed: ParsedQuery, rarity: Rarity, texts: readonly PassageTo
       const term = termOf[found.token[next]!]!;
       const isToldThere = isTold?.(at - bodies.starts[text]! + 2) === true;
       if (term >= own) {
-        const { place: meant, likeness } = likeOthers[term - own]!;
-        alike[meant]! += ALIKE * likeness;
-        if (isToldThere) told[meant]! += ALIKE * likeness;
+        for (const { place: meant, likeness } of meanings[term - own]!) {
+          alike[meant]! += ALIKE * likeness;
+          if (isToldThere) told[meant]! += ALIKE * likeness;
+        }
         continue;
       }
       counts[term]!++;
