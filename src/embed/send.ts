@@ -1,10 +1,12 @@
 import { packed, pooled, type Item } from "./batches.ts";
 import { withTimeLimit, type Clock } from "./clock.ts";
+import { urlOf } from "./connection.ts";
 import { EmbedError, embedErrorOf } from "./errors.ts";
 import { malformed, type ExchangeContext } from "./exchange.ts";
 import { createFirstAnswer } from "./first-answer.ts";
 import { guardedFetch } from "./http.ts";
 import type { Protocol, Purpose } from "./protocol.ts";
+import { bareHost, isPrivateHost } from "./proxy.ts";
 import type { EmbedInput } from "./types.ts";
 import { checkedVectors, normalised } from "./vectors.ts";
 
@@ -69,7 +71,7 @@ export function createSender(
   const firstAnswer = createFirstAnswer({
     ms: patience.document.firstAnswerMs,
     server,
-    isAlive: protocol.slow ? (signal) => answersAtAll(protocol, signal, context) : undefined,
+    isAlive: lifeSignOf(protocol, context),
   });
 
   const attempt = async (inputs: readonly EmbedInput[], purpose: Purpose, signal: AbortSignal) => {
@@ -150,11 +152,27 @@ function serverName({ id, endpoint }: Protocol): string {
   return URL.canParse(endpoint) ? new URL(endpoint).origin : id;
 }
 
-/** Servers that load a model when it is first asked for answer everything else meanwhile. */
-async function answersAtAll({ endpoint }: Protocol, signal: AbortSignal, { http }: ExchangeContext): Promise<boolean> {
-  const response = await guardedFetch({ method: "GET", url: endpoint, headers: {}, signal, secrets: [] }, http);
-  await response.body?.cancel();
-  return true;
+type LifeSign = (signal: AbortSignal) => Promise<boolean>;
+
+/**
+ * Asks a server that may load its model when it is first asked for, and that answers everything else meanwhile: one for a desk
+ * says anything at all, another one in a private network lists its models. A service of the internet loads nothing.
+ */
+function lifeSignOf({ slow, endpoint }: Protocol, { http }: ExchangeContext): LifeSign | undefined {
+  const status = async (url: string, signal: AbortSignal): Promise<number> => {
+    const response = await guardedFetch({ method: "GET", url, headers: {}, signal, secrets: [] }, http);
+    await response.body?.cancel();
+    return response.status;
+  };
+  if (slow) return (signal) => status(endpoint, signal).then(() => true);
+  if (!URL.canParse(endpoint) || !isNearby(new URL(endpoint).hostname)) return undefined;
+  // The key stays behind: that one is wanted is an answer too.
+  return async (signal) => [200, 401].includes(await status(urlOf(endpoint, "/models"), signal));
+}
+
+/** Of this machine or a private network, where alone a name without a dot is known. */
+function isNearby(hostname: string): boolean {
+  return isPrivateHost(hostname) || !/[.:]/.test(bareHost(hostname));
 }
 
 /** Whether one input of several may be to blame: a refusal, a reply that makes no sense, a server that fell over it. */

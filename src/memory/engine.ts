@@ -6,7 +6,6 @@ import type { SyncProgress, SyncReport } from "../sync/report.ts";
 import type { ServedAgent } from "./backend.ts";
 import { openEngineSync } from "./engine-sync.ts";
 import type { GetAnswer, GetRequest } from "./get.ts";
-import { readNote } from "./get.ts";
 import { indexReader } from "./index-reader.ts";
 import { providerOpener } from "./provider.ts";
 import type { MemorySearchAnswer, MemorySearchRequest, SearchContext } from "./search.ts";
@@ -41,7 +40,7 @@ export type MemoryEngine = {
   readonly agent: ServedAgent;
   readonly watching: boolean;
   search(request: MemorySearchRequest): Promise<MemorySearchAnswer>;
-  get(request: GetRequest): GetAnswer;
+  get(request: GetRequest): Promise<GetAnswer>;
   /** Syncs, or joins the sync that is running; rejects with what made it impossible. */
   index(options: IndexOptions): Promise<SyncReport>;
   status(options: { deep: boolean }): Promise<MemoryStatus>;
@@ -101,7 +100,10 @@ export async function openMemoryEngine(agent: ServedAgent, options: EngineOption
       return sync.watching;
     },
     search,
-    get: (request) => readNote(home, request, memory.limits.getChars),
+    async get(request) {
+      const { readNote } = await import("./get.ts");
+      return readNote(agent, request, memory.limits.getChars);
+    },
     index: (wanted) => sync.index(wanted),
     async status({ deep }) {
       const { memoryStatus } = await import("./status.ts");

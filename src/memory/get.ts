@@ -1,9 +1,11 @@
 import { closeSync, constants, fstatSync, lstatSync, openSync, readFileSync, realpathSync } from "node:fs";
-import { isAbsolute, join, relative, resolve, sep } from "node:path";
+import { join } from "node:path";
 import { messageOf } from "../errors.ts";
-import type { Collection, Home } from "../home/types.ts";
+import type { Env } from "../home/paths.ts";
+import type { Home } from "../home/types.ts";
 import { decodeNote } from "../notes/decode.ts";
 import { cutAtGrapheme } from "../search/snippet.ts";
+import { type NotePlace, notePlaces, wayBelow } from "./note-place.ts";
 
 /** What is asked of a note: all of it, or `lines` lines from line `from` on (1-based). `path` may be a citation, with lines of its own. */
 export type GetRequest = { path: string; from?: number | undefined; lines?: number | undefined };
@@ -24,99 +26,64 @@ export type GetAnswer = {
 };
 
 /**
- * Reads a note of the memory folders or the extra paths, as it is on disk now: any Markdown below `memory/`, hidden notes that no
- * scan takes up included, `MEMORY.md`, `USER.md` and `DREAMS.md`, and below the extra paths what a scan finds. Nothing behind
+ * Reads a note as it is on disk now, by any name that a surface printed for it: what a scan of the memory folders and the extra
+ * paths takes up, any Markdown below `memory/`, hidden notes included, `MEMORY.md`, `USER.md` and `DREAMS.md`. Nothing behind
  * `..`, an absolute path, a NUL or a symbolic link at any part of the path leads out, and transcripts are not read. A missing
  * file is an empty text; a refusal is an answer too, since the agent goes on either way.
  */
-export function readNote(home: Home, request: GetRequest, maxChars: number): GetAnswer {
-  const { path: asked, ...window } = uncited(request);
-  const place = asked === "" || asked.includes("\0") ? null : locate(home, asked);
-  if (place === null)
-    return refusal(asked, "MEMORY_PATH_NOT_ALLOWED", `${quoted(asked)} is not a note of this memory.`);
+export function readNote({ home, env }: { home: Home; env: Env }, request: GetRequest, maxChars: number): GetAnswer {
+  const whole = { ...request, path: request.path.trim() };
+  const cited = uncited(whole);
+  // The likeliest first; of notes that are not there the last, whose name holds no lines.
+  let missing: NotePlace | null = null;
+  for (const { path, ...window } of cited === null ? [whole] : [whole, cited]) {
+    for (const place of notePlaces(home, env, path)) {
+      const read = readPlace(place, window, maxChars);
+      if (read !== null) return read;
+      missing = place;
+    }
+  }
+  if (missing !== null) return { text: "", path: missing.path };
+  const { path } = cited ?? whole;
+  return refusal(path, "MEMORY_PATH_NOT_ALLOWED", `${quoted(path)} is not a note of this memory.`);
+}
+
+/** Null when nothing is there. */
+function readPlace(place: NotePlace, window: Omit<GetRequest, "path">, maxChars: number): GetAnswer | null {
+  const { path } = place;
   try {
     const bytes = readInside(place);
-    if (bytes === null) return { text: "", path: place.path };
+    if (bytes === null) return null;
     if (bytes === "link") {
-      return refusal(asked, "MEMORY_PATH_NOT_ALLOWED", `${quoted(asked)} is not a regular file inside this memory.`);
+      return refusal(path, "MEMORY_PATH_NOT_ALLOWED", `${quoted(path)} is not a regular file inside this memory.`);
     }
     const { text } = decodeNote(bytes);
-    if (text === null) return refusal(place.path, "MEMORY_READ_FAILED", `${quoted(asked)} is not a text file.`);
+    if (text === null) return refusal(path, "MEMORY_READ_FAILED", `${quoted(path)} is not a text file.`);
     const { text: read, ...lines } = windowOf(text, window, maxChars);
-    return { text: read, path: place.path, ...lines };
+    return { text: read, path, ...lines };
   } catch (error) {
-    return refusal(place.path, "MEMORY_READ_FAILED", `${quoted(asked)} can't be read: ${messageOf(error)}.`);
+    return refusal(path, "MEMORY_READ_FAILED", `${quoted(path)} can't be read: ${messageOf(error)}.`);
   }
 }
 
-/** The path and lines of what a search cites (`note.md#L3-L5`) or prints (`note.md:3-5`); lines that are asked for by themselves win. */
-function uncited({ path, from, lines }: GetRequest): GetRequest {
-  const [, note, start, end] = /^(.+\.md)(?:#L|:)(\d+)(?:-L?(\d+))?$/i.exec(path.trim()) ?? [];
-  if (note === undefined || Number(start) < 1) return { path: path.trim(), from, lines };
+/**
+ * The path and lines of what a search cites (`note.md#L3-L5`) or prints (`note.md:3-5`), or null for a name without lines; lines
+ * that are asked for by themselves win.
+ */
+function uncited({ path, from, lines }: GetRequest): GetRequest | null {
+  const [, note, start, end] = /^(.+?)(?:#L|:)([1-9]\d*)(?:-L?(\d+))?$/is.exec(path) ?? [];
+  if (note === undefined) return null;
   const count = Math.max(1, Number(end ?? start) - Number(start) + 1);
   return { path: note, from: from ?? Number(start), lines: lines ?? (from === undefined ? count : undefined) };
 }
 
-type Place = {
-  /** As printed: relative to the workspace. */
-  path: string;
-  /** Folder that the file must be in. */
-  root: string;
-  /** Parts below `root`. */
-  parts: string[];
-  followLinks: boolean;
-};
-
-function locate(home: Home, asked: string): Place | null {
-  const readable = home.collections.filter(({ source }) => source !== "sessions");
-  for (const collection of readable) {
-    if (collection.pathPrefix === "" || !asked.startsWith(collection.pathPrefix)) continue;
-    return within(collection, resolve(collection.root, asked.slice(collection.pathPrefix.length)));
-  }
-  const { workspace } = home;
-  if (workspace === undefined && !isAbsolute(asked)) return null;
-  const file = resolve(workspace ?? "/", asked);
-  if (workspace !== undefined) {
-    const path = posixRelative(workspace, file);
-    if (path !== null && isMemoryPath(path)) {
-      return { path, root: workspace, parts: path.split("/"), followLinks: false };
-    }
-  }
-  for (const collection of readable) {
-    const place = within(collection, file);
-    if (place !== null) return place;
-  }
-  return null;
-}
-
-/** `MEMORY.md`, `USER.md` and `DREAMS.md` in any case, and Markdown below `memory/`. */
-function isMemoryPath(path: string): boolean {
-  return /^(memory|user|dreams)\.md$/i.test(path) || (path.startsWith("memory/") && path.endsWith(".md"));
-}
-
-function within(collection: Collection, file: string): Place | null {
-  const path = posixRelative(collection.root, file);
-  if (path === null || !path.endsWith(".md")) return null;
-  const matches = (globs: string[]): boolean => globs.some((glob) => new Bun.Glob(glob).match(path));
-  if (!matches(collection.patterns) || matches(collection.ignore)) return null;
-  const { root, followLinks } = collection;
-  return { path: `${collection.pathPrefix}${path}`, root, parts: path.split("/"), followLinks };
-}
-
-/** The path of `file` below `root` with `/` between its parts, or null when it is not below. */
-function posixRelative(root: string, file: string): string | null {
-  const path = relative(root, file);
-  if (path === "" || path === ".." || path.startsWith(`..${sep}`) || isAbsolute(path)) return null;
-  return path.split(sep).join("/");
-}
-
 /** The bytes, null when there is no such file, "link" when a symbolic link or something that is no file stands in the way. */
-function readInside({ root, parts, followLinks }: Place): Uint8Array | null | "link" {
+function readInside({ root, parts, followLinks }: NotePlace): Uint8Array | null | "link" {
   let path = root;
   try {
     if (followLinks) {
       const real = realpathSync(join(root, ...parts));
-      if (posixRelative(realpathSync(root), real) === null) return "link";
+      if (wayBelow(realpathSync(root), real) === null) return "link";
       path = real;
     } else {
       for (const part of parts) {

@@ -33,18 +33,18 @@ export function hunkOf(
   maxChars: number,
   terms: LineTerms,
 ): Hunk {
-  const lines = hit.body.split("\n");
-  const total = lines.length;
-  const first = Math.min(Math.max(1, hit.startLine), total);
-  const last = Math.min(Math.max(first, hit.endLine), total);
+  const first = Math.max(1, hit.startLine);
   // What may be shown reaches a little beyond the passage.
   const shownFrom = Math.max(1, first - 1);
-  const places = placedLines(lines.slice(shownFrom - 1, Math.min(total, last + 2)), shownFrom, terms);
-  const best = bestLine(lines, first, last, places, terms);
+  const { lines, total } = linesOf(hit.body, shownFrom, Math.max(first, hit.endLine) + 2);
+  if (first > total) return hunkOf({ body: hit.body, startLine: total, endLine: total }, maxChars, terms);
+  const last = Math.min(Math.max(first, hit.endLine), total);
+  const places = placedLines(lines, shownFrom, terms);
+  const best = bestLine(lines.slice(first - shownFrom, last - shownFrom + 1), first, places, terms);
   const from = Math.max(1, best - 1);
   const to = Math.min(total, best + 2);
   const { text, startLine, endLine } = cut(
-    lines.slice(from - 1, to),
+    lines.slice(from - shownFrom, to - shownFrom + 1),
     { startLine: from, endLine: to },
     maxChars,
     places,
@@ -62,6 +62,18 @@ export function hunkOf(
   };
 }
 
+/** The lines `from` to `to` of a text, counted from 1, and how many it has: a long one is not taken apart for a few of them. */
+function linesOf(text: string, from: number, to: number): { lines: string[]; total: number } {
+  let total = 1;
+  let start = 0;
+  let end = text.length;
+  for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) {
+    if (total === to) end = at;
+    if (++total === from) start = at + 1;
+  }
+  return { lines: text.slice(start, end).split("\n"), total };
+}
+
 /** The terms in `length` characters that begin `at` characters behind the start of a line. */
 type PlacedLines = (line: number, at: number, length: number) => string[];
 
@@ -75,15 +87,13 @@ function placedLines(lines: readonly string[], first: number, { placed }: LineTe
   };
 }
 
-/** The line of the passage that answers best. */
+/** The line that answers best of a passage's, which begin with line `first`. */
 function bestLine(
-  lines: readonly string[],
+  passage: readonly string[],
   first: number,
-  last: number,
   places: PlacedLines,
   { termsIn, intentIn }: LineTerms,
 ): number {
-  const passage = lines.slice(first - 1, last);
   const scored = scoredBest(passage, (line, at) => places(first + at, 0, line.length), intentIn);
   if (scored >= 0) return first + scored;
   if (termsIn(passage.join("\n")).length > 0) return first + Math.max(0, scoredBest(passage, termsIn, intentIn));

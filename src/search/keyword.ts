@@ -1,17 +1,12 @@
-import {
-  corpusStats,
-  documentFrequencies,
-  heldTerms,
-  keywordCandidates,
-  type PassageTokens,
-  tokensOf,
-} from "../store/keyword.ts";
-import type { Index, KeywordCandidate, KeywordMatch, KeywordPhrase, Scope } from "../store/types.ts";
-import { enough, type LegScope } from "./leg.ts";
+import { documentFrequencies, type PassageTokens, tokensOf } from "../store/keyword.ts";
+import type { Index } from "../store/types.ts";
+import { lengthNorm, saturated } from "./bm25.ts";
+import { candidatesOf, holdingPhrases } from "./keyword-candidates.ts";
+import type { LegScope } from "./leg.ts";
 import { endsOf, type PackedTexts, packedTexts, tokenPlaces } from "./packed.ts";
 import type { ParsedQuery, QueryTerm } from "./query.ts";
+import { MIN_PASSAGES, type Rarity, rarityOf, termWeights } from "./rarity.ts";
 import { knownRunScorer, runScorer } from "./runs.ts";
-import { type Alike, alikeTermsOf } from "./synonyms.ts";
 import { turnReader } from "./turns.ts";
 
 /** A passage with its BM25 score, positive and unbounded. */
@@ -23,9 +18,6 @@ export type KeywordHit = {
   exact: boolean;
 };
 
-/** Term frequency saturation and length normalisation, Robertson's defaults. */
-const K1 = 1.2;
-const B = 0.75;
 /** A word in the note's title or path counts as much as one in its text. */
 const NAME_WEIGHT = 1;
 /** Words of the query that stand within this many tokens belong together, and what that adds to the score. */
@@ -43,13 +35,9 @@ const RARE_SHARE = 1 / 500;
 const LOOKUP_SHARE = 0.5;
 /** So many of FTS5's best are scored closely; what ranks below them hardly ever rises to the first ten. */
 const SCORED = 100;
-/** A term in more than this share of the passages is common: finding by it means reading much of the index for little. */
-const COMMON_SHARE = 1 / 8;
 /** A query of more terms is searched by the rarest of them. */
 const MAX_TERMS = 256;
 const MAX_PHRASES = 32;
-/** Two notes must score as sensibly as many: below this, rarity says nothing. */
-const MIN_PASSAGES = 24;
 
 /**
  * The passages in scope that hold words of the query, best first, at most `limit` and those with a quoted phrase: FTS5 finds and
@@ -61,7 +49,7 @@ export function keywordLeg(index: Index, query: ParsedQuery, scope: LegScope): K
   if (parsed.match === null) return [];
   const rarity = rarityOf(index, parsed);
   const candidates = candidatesOf(index, parsed, parsed.match, rarity, scope);
-  const closely = [...candidates.slice(0, SCORED), ...holdingPhrases(index, parsed, scope)];
+  const closely = [...candidates.slice(0, SCORED), ...holdingPhrases(index, parsed, { ...scope, limit: SCORED })];
   const documents = new Map(closely.map(({ passageId, documentId }) => [passageId, documentId]));
   const tokens = tokensOf(index, [...documents.keys()]);
   const texts = [...tokens.values()];
@@ -82,81 +70,6 @@ export function keywordLeg(index: Index, query: ParsedQuery, scope: LegScope): K
       hits.set(passageId, { passageId, documentId, bm25: Math.min(least, -rank), exact: false });
   }
   return [...hits.values()].sort((a, b) => b.bm25 - a.bm25 || a.passageId - b.passageId);
-}
-
-/** How many passages hold each term of a query and each synonym, how many there are, the synonyms and neighbours that any holds. */
-type Rarity = {
-  frequencies: Map<string, number>;
-  passages: number;
-  meanBody: number;
-  synonyms: Alike[];
-  neighbours: Alike[];
-};
-
-function rarityOf(index: Index, parsed: ParsedQuery): Rarity {
-  const { synonyms, neighbours } = alikeTermsOf(parsed.terms);
-  const frequencies = documentFrequencies(
-    index,
-    [...parsed.terms, ...synonyms].map(({ term }) => term),
-    parsed.held,
-  );
-  const held = synonyms.filter(({ term }) => frequencies.get(term)! > 0);
-  const nearby = heldTerms(
-    index,
-    neighbours.map(({ term }) => term),
-  );
-  return {
-    frequencies,
-    ...corpusStats(index),
-    synonyms: held,
-    neighbours: neighbours.filter(({ term }) => nearby.has(term)),
-  };
-}
-
-type CountedScope = Scope & { limit: number };
-
-/**
- * What FTS5 finds, its best first. Where the rarer terms fill the pool, common ones only add to the score of what was found: what
- * holds common terms alone would rank below, and a list of half the index is what takes long. Where all terms are common, passages
- * that hold every one of them come first, if these fill the pool. A common part of an identifier that the index knows as a whole
- * never finds: every note may hold the `note` of `NOTE-4711`.
- */
-function candidatesOf(
-  index: Index,
-  parsed: ParsedQuery,
-  match: KeywordMatch,
-  { frequencies, passages, synonyms }: Rarity,
-  scope: LegScope,
-): KeywordCandidate[] {
-  const frequencyOf = (term: string): number => frequencies.get(term) ?? 0;
-  const isCommon = (term: string): boolean => frequencyOf(term) > Math.max(scope.limit, passages * COMMON_SHARE);
-  const phrases = (terms: QueryTerm[]): KeywordPhrase[] => terms.map(({ term }) => ({ tokens: [term] }));
-  const find = (any: QueryTerm[], within: CountedScope): KeywordCandidate[] =>
-    keywordCandidates(index, { ...match, any: phrases(any) }, within);
-  const findAll = (all: QueryTerm[], within: CountedScope): KeywordCandidate[] =>
-    keywordCandidates(index, { ...match, any: [], all: [...(match.all ?? []), ...phrases(all)] }, within);
-  const known = parsed.terms.some(({ term, identifier, part }) => identifier && !part && frequencyOf(term) > 0);
-  const own = parsed.terms.filter(({ term, finds, part }) => finds && !(known && part && isCommon(term)));
-  // No passage has the word: one that has a synonym is as near as it gets.
-  const standIns = synonyms.filter(({ place }) => frequencyOf(parsed.terms[place]!.term) === 0);
-  const finding = [...own, ...standIns.map(({ term, place }) => Object.assign({}, parsed.terms[place]!, { term }))];
-  const rarer = finding.filter(({ term }) => !isCommon(term));
-  const isPrunable = rarer.length < finding.length && rarer.some(({ term }) => frequencyOf(term) > 0);
-  const few = (within: CountedScope): KeywordCandidate[] => {
-    if (rarer.length === 0 && finding.length > 1) return findAll(finding, within);
-    return isPrunable ? find(rarer, within) : [];
-  };
-  return enough(index, scope, (within) => {
-    const found = few(within);
-    return found.length >= within.limit ? found : find(finding, within);
-  });
-}
-
-/** Passages with a phrase that is preferred, not demanded: too many others may hold its words oftener. */
-function holdingPhrases(index: Index, parsed: ParsedQuery, scope: Scope & { limit: number }): KeywordCandidate[] {
-  if (parsed.demandPhrases || parsed.phrases.length === 0) return [];
-  const any = parsed.phrases.map((tokens) => ({ tokens }));
-  return keywordCandidates(index, { any }, { ...scope, limit: SCORED });
 }
 
 /** BM25 of passages that another leg found; those that hold no word of the query are left out. */
@@ -228,10 +141,11 @@ type ScoredTerm = {
 /** The scores of texts, in their order; `bodies` are theirs. Loops are plain ones: most processes ask once and compile none of this. */
 function scoresOf(parsed: ParsedQuery, rarity: Rarity, texts: readonly PassageTokens[], bodies: PackedTexts): Score[] {
   const { meanBody } = rarity;
-  const likeOthers = [...rarity.neighbours, ...rarity.synonyms];
+  const likeOthers = Map.groupBy([...rarity.neighbours, ...rarity.synonyms], ({ term }) => term);
+  const meanings = [...likeOthers.values()];
   const terms = scoredTerms(parsed, rarity);
   const own = terms.length;
-  const numbers = new Map([...terms, ...likeOthers].map(({ term }, number) => [term, number]));
+  const numbers = new Map([...terms.map(({ term }) => term), ...likeOthers.keys()].map((term, at) => [term, at]));
   const [tokens, termOf] = [[...numbers.keys()], [...numbers.values()]];
   const found = tokenPlaces(bodies, tokens);
   const ends = endsOf(bodies);
@@ -260,9 +174,10 @@ function scoresOf(parsed: ParsedQuery, rarity: Rarity, texts: readonly PassageTo
       const term = termOf[found.token[next]!]!;
       const isToldThere = isTold?.(at - bodies.starts[text]! + 2) === true;
       if (term >= own) {
-        const { place: meant, likeness } = likeOthers[term - own]!;
-        alike[meant]! += ALIKE * likeness;
-        if (isToldThere) told[meant]! += ALIKE * likeness;
+        for (const { place: meant, likeness } of meanings[term - own]!) {
+          alike[meant]! += ALIKE * likeness;
+          if (isToldThere) told[meant]! += ALIKE * likeness;
+        }
         continue;
       }
       counts[term]!++;
@@ -272,7 +187,7 @@ function scoresOf(parsed: ParsedQuery, rarity: Rarity, texts: readonly PassageTo
     for (; named.at[nextName]! < nameEnds[text]!; nextName++) {
       counts[named.token[nextName]!]! += NAME_WEIGHT;
     }
-    const norm = K1 * (1 - B + (B * length) / Math.max(meanBody, 1));
+    const norm = lengthNorm(length, meanBody);
     let bm25 = window === null ? 0 : CLOSENESS * window.closeness();
     let exact = phrases.some((phrase) => holdsRun(body, phrase) || holdsRun(name, phrase));
     for (let term = 0; term < own; term++) {
@@ -286,27 +201,10 @@ function scoresOf(parsed: ParsedQuery, rarity: Rarity, texts: readonly PassageTo
   });
 }
 
-/** How many passages hold each term or, in part, what means the same: a word is not rare whose meaning is common. */
-function frequenciesOfMeaning(parsed: ParsedQuery, { frequencies, passages, synonyms }: Rarity): Map<string, number> {
-  const all = new Map(parsed.terms.map(({ term }) => [term, frequencies.get(term) ?? 0]));
-  for (const { term, place, likeness } of synonyms) {
-    const word = parsed.terms[place]!.term;
-    all.set(word, Math.min(passages, all.get(word)! + likeness * frequencies.get(term)!));
-  }
-  return all;
-}
-
-/** BM25 of one term: more of it counts ever less. */
-function saturated(weight: number, frequency: number, norm: number): number {
-  return (weight * frequency * (K1 + 1)) / (frequency + norm);
-}
-
 function scoredTerms(parsed: ParsedQuery, rarity: Rarity): ScoredTerm[] {
   const total = Math.max(rarity.passages, MIN_PASSAGES);
-  const meant = frequenciesOfMeaning(parsed, rarity);
   const frequencyOf = (term: string): number => rarity.frequencies.get(term) ?? 0;
-  const weightOf = ({ term, weight }: QueryTerm): number =>
-    weight * Math.log(1 + (total - meant.get(term)! + 0.5) / (meant.get(term)! + 0.5));
+  const weightOf = termWeights(parsed, rarity);
   const asked = parsed.terms
     .filter(({ term, identifier, part }) => !identifier && !part && frequencyOf(term) > 0)
     .reduce((sum, term) => sum + weightOf(term), 0);

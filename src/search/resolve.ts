@@ -63,7 +63,7 @@ export function exactDocument(context: ResolveContext, name: string): DocumentRo
 }
 
 /** The places that an exact name may mean, whether or not a document is there, the likeliest first. */
-export function placesOf(context: ResolveContext, name: string): Place[] {
+export function placesOf(context: Omit<ResolveContext, "index">, name: string): Place[] {
   const bare = withoutScheme(name);
   if (bare !== name) return namedPlaces(context.home, bare);
   const onDisk = diskPlaces(context, name);
@@ -82,7 +82,7 @@ function namedPlaces({ collections }: Home, name: string): Place[] {
   );
 }
 
-function diskPlaces({ home, cwd, env }: ResolveContext, name: string): Place[] {
+function diskPlaces({ home, cwd, env }: Omit<ResolveContext, "index">, name: string): Place[] {
   const file = absolutePath(name, cwd, env);
   return home.collections.flatMap((collection) =>
     [...new Set([collection.root, realPath(collection.root)])].flatMap((root) => {
@@ -123,7 +123,7 @@ export function similarNames(context: ResolveContext, name: string, most: number
 const LEAST_LIKE = 5;
 
 /** A name as it stands, and percent-decoded where that is something else. */
-function spellingsOf(name: string): string[] {
+export function spellingsOf(name: string): string[] {
   try {
     const decoded = decodeURIComponent(name);
     return decoded === name ? [name] : [name, decoded];

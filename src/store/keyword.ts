@@ -1,3 +1,5 @@
+import { commonTerms } from "./common-terms.ts";
+import { varints } from "./corpus-stats.ts";
 import type { Index, KeywordCandidate, KeywordMatch, KeywordPhrase, Scope } from "./types.ts";
 
 /** The passages in `scope` that match, best BM25 first and equal ones by passage id, at most `limit`. */
@@ -50,6 +52,18 @@ function bestInScope(index: Index, expression: string, options: Scope & { limit:
     : query.all(...values, JSON.stringify(options.documentIds));
 }
 
+/** Those of the passages that are in scope, and whose document each is. */
+export function passagesInScope(index: Index, passageIds: readonly number[], scope: Scope): Map<number, number> {
+  const inDocuments = scope.documentIds === undefined ? "" : "AND d.id IN (SELECT value FROM json_each(?3))";
+  const query = index.db.query<[], string[]>(
+    `SELECT p.id, d.id FROM json_each(?1) asked CROSS JOIN memq_passages p ON p.id = asked.value
+     CROSS JOIN documents d ON d.id = p.document_id
+     WHERE d.active = 1 AND d.collection IN (SELECT value FROM json_each(?2)) ${inDocuments}`,
+  );
+  const values = [passageIds, scope.collections, ...(scope.documentIds === undefined ? [] : [scope.documentIds])];
+  return new Map(query.values(...values.map((list) => JSON.stringify(list))) as [number, number][]);
+}
+
 /** The FTS5 expression of a match, or null when it asks for nothing; every token is a quoted string, so none is ever syntax. */
 function ftsExpression(match: KeywordMatch): string | null {
   const phrases = (list: readonly KeywordPhrase[] | undefined): string[] =>
@@ -72,7 +86,7 @@ function ftsPhrase(phrase: KeywordPhrase): string | null {
 
 /**
  * How many passages hold each token, in body or name; 0 for a token that none holds. Counting walks over a token's passages: what
- * is `known` is not counted again. One statement for all takes a third of the time of one each.
+ * is `known` or kept is not counted again. One statement for all takes a third of the time of one each.
  */
 export function documentFrequencies(
   index: Index,
@@ -80,7 +94,10 @@ export function documentFrequencies(
   known?: ReadonlyMap<string, number>,
 ): Map<string, number> {
   const frequencies = new Map(tokens.map((token) => [token, known?.get(token) ?? 0]));
-  const unknown = tokens.filter((token) => known?.has(token) !== true);
+  const asked = tokens.filter((token) => known?.has(token) !== true);
+  const kept = commonTerms(index, asked);
+  for (const [token, { passages }] of kept) frequencies.set(token, passages);
+  const unknown = asked.filter((token) => !kept.has(token));
   if (unknown.length === 0) return frequencies;
   const counted = index.db
     .query<[], [string]>(
@@ -113,30 +130,6 @@ export function commonestTermsFrom(index: Index, start: string, limit: number): 
     .sort((a, b) => b.doc - a.doc)
     .slice(0, limit)
     .map(({ term }) => term);
-}
-
-/** Number of passages, and the mean number of tokens in their bodies. */
-export type CorpusStats = { passages: number; meanBody: number };
-
-/** Reads FTS5's own running totals (the "averages" record, row 1 of its data table): no scan, whatever the size. */
-export function corpusStats(index: Index): CorpusStats {
-  const record = index.db.query<{ block: Uint8Array }, []>("SELECT block FROM memq_fts_data WHERE id = 1").get()?.block;
-  const [passages = 0, body = 0] = varints(record ?? new Uint8Array());
-  return { passages, meanBody: passages === 0 ? 0 : body / passages };
-}
-
-/** SQLite's variable-length integers: seven bits a byte, most significant first. */
-function varints(bytes: Uint8Array): number[] {
-  const numbers: number[] = [];
-  let value = 0;
-  for (const byte of bytes) {
-    value = value * 128 + (byte & 0x7f);
-    if (byte < 0x80) {
-      numbers.push(value);
-      value = 0;
-    }
-  }
-  return numbers;
 }
 
 /** Index tokens of a passage, each kind joined by blanks, and how many tokens the body has. */

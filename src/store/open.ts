@@ -6,7 +6,7 @@ import { damageOf, isDamage, rememberOpened, setAside } from "./damage.ts";
 import { isForeign } from "./foreign.ts";
 import { expectsMuchWork } from "../long-running.ts";
 import { patienceMs } from "./patience.ts";
-import { memqTables, migrate, qmdWasHere, SCHEMA_VERSION, schemaVersion, tableNames } from "./schema.ts";
+import { isComplete, memqTables, migrate, qmdWasHere, SCHEMA_VERSION, schemaVersion, tableNames } from "./schema.ts";
 import type { Index } from "./types.ts";
 
 /** How long a reader waits for the short moments in which even WAL makes readers wait. */
@@ -94,7 +94,7 @@ function connectForWriting(path: string, warnings: string[], patienceMs: number)
     );
     // The journal may hold 32 MB before it is written back: each time the disk is waited for twice.
     db.run("PRAGMA wal_autocheckpoint = 8000");
-    if (schemaVersion(db, tables) !== SCHEMA_VERSION || qmdWasHere(db, tables)) migrate(db);
+    if (schemaVersion(db, tables) !== SCHEMA_VERSION || !isComplete(tables) || qmdWasHere(db, tables)) migrate(db);
     probe(db);
     return indexOf(db, path, "write", "ready", warnings);
   } catch (error) {
@@ -112,6 +112,8 @@ function probe(db: Database): void {
     "memq_files",
     "memq_passages",
     "memq_fts_data",
+    "memq_common_terms",
+    "memq_common_counts",
     "memq_vectors",
   ]) {
     db.query(`SELECT 1 FROM ${table} LIMIT 1`).get();

@@ -1,7 +1,10 @@
 import type { Database } from "bun:sqlite";
 import { APPLICATION_ID } from "./damage.ts";
 
-/** Version of the tables below; stands in `memq_meta` since `user_version` belongs to qmd. */
+/**
+ * Version of the tables below; stands in `memq_meta` since `user_version` belongs to qmd. A table that only makes searches faster
+ * does not raise it: readers do without, writers add it, and older programs go on using the file.
+ */
 export const SCHEMA_VERSION = 1;
 
 /**
@@ -75,6 +78,11 @@ export function memqTables(scope: "main" | "temp"): string {
     create(
       "memq_flush (session_key TEXT PRIMARY KEY, compaction_count INTEGER NOT NULL, at INTEGER NOT NULL) WITHOUT ROWID",
     ),
+    // Blobs beside a row id and not within a primary key: a tree of keys holds few of them to a page.
+    create(
+      "memq_common_terms (term TEXT PRIMARY KEY, number INTEGER NOT NULL, passages INTEGER NOT NULL) WITHOUT ROWID",
+    ),
+    create("memq_common_counts (id INTEGER PRIMARY KEY, counts BLOB NOT NULL)"),
     `CREATE VIRTUAL TABLE IF NOT EXISTS ${scope}.memq_fts USING fts5(body, name, tokenize=${tokenizer()});`,
     `CREATE VIRTUAL TABLE IF NOT EXISTS ${scope}.memq_terms USING fts5vocab(${scope === "temp" ? "temp, " : ""}memq_fts, 'row');`,
   ].join("\n");
@@ -118,6 +126,11 @@ export function schemaVersion(db: Database, tables: ReadonlySet<string>): number
 export function qmdWasHere(db: Database, tables: ReadonlySet<string>): boolean {
   const version = db.query<{ user_version: number }, []>("PRAGMA user_version").get()?.user_version ?? 0;
   return version !== 0 || ["documents_ai", "documents_ad", "documents_au"].some((name) => tables.has(name));
+}
+
+/** Whether the file has the tables that came after the first files of this version. */
+export function isComplete(tables: ReadonlySet<string>): boolean {
+  return tables.has("memq_common_terms") && tables.has("memq_common_counts");
 }
 
 /** Creates what is missing, and puts a file that qmd used back into the state in which qmd rebuilds its own full-text table. */

@@ -1,3 +1,4 @@
+import { commonChanges } from "./common-changes.ts";
 import { inTransaction } from "./open.ts";
 import { readPassageKeys, removePassages, writePassages } from "./passages.ts";
 import type { DocumentDraft, Index } from "./types.ts";
@@ -25,8 +26,10 @@ export function writeDocuments(index: Index, drafts: readonly DocumentDraft[]): 
       for (const { vectorKey, textHash } of keys) released.set(vectorKey, textHash);
       if (keys.length === 0 && written.replaced !== null) uncut.push(written.replaced);
     }
-    removePassages(index, ids);
-    for (const [i, draft] of drafts.entries()) writePassages(index, ids[i] ?? 0, draft.hash, draft.passages);
+    const common = commonChanges(index);
+    removePassages(index, ids, common);
+    for (const [i, draft] of drafts.entries()) writePassages(index, ids[i] ?? 0, draft.hash, draft.passages, common);
+    common?.write();
     releaseVectors(index, released);
     removeContentVectors(index, uncut);
     return { ids, added };
@@ -98,7 +101,9 @@ export function removeDocuments(index: Index, ids: readonly number[]): void {
       if (keys.length === 0) uncut.push(hash);
       index.db.query("DELETE FROM memq_files WHERE document_id = ?").run(id);
     }
-    removePassages(index, ids);
+    const common = commonChanges(index);
+    removePassages(index, ids, common);
+    common?.write();
     releaseVectors(index, released);
     removeContentVectors(index, uncut);
   });

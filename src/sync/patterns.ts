@@ -54,6 +54,12 @@ export function pathRules(collection: Collection): PathRules {
   };
 }
 
+/** Whether all folders around a path can hold files of the collection. */
+export function entersAround(rules: PathRules, path: string): boolean {
+  const names = path.split("/").slice(0, -1);
+  return names.every((name, depth) => rules.entersFolder(names.slice(0, depth + 1).join("/"), name));
+}
+
 type MatchOptions = { dot: boolean; nonegate: boolean };
 
 function anyOf(patterns: readonly string[], options: MatchOptions): (path: string) => boolean {

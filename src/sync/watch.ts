@@ -2,7 +2,7 @@ import { type FSWatcher, readdirSync, statSync, watch } from "node:fs";
 import { basename } from "node:path";
 import { messageOf } from "../errors.ts";
 import type { Collection } from "../home/types.ts";
-import { pathRules, type PathRules } from "./patterns.ts";
+import { entersAround, pathRules, type PathRules } from "./patterns.ts";
 import { errorCode } from "./scan.ts";
 
 /** More folders than this are not watched: the system's watches are shared by everything a person runs. */
@@ -165,12 +165,6 @@ function watchTree(collection: Collection, { changed, fail, watchFolder, recursi
     },
     close: () => drop(""),
   };
-}
-
-/** Whether all folders around a path can hold files of the collection. */
-function entersAround(rules: PathRules, path: string): boolean {
-  const names = path.split("/").slice(0, -1);
-  return names.every((name, depth) => rules.entersFolder(names.slice(0, depth + 1).join("/"), name));
 }
 
 function addUnlessGone(add: (folder: string) => void, folder: string): void {

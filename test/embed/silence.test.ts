@@ -80,26 +80,48 @@ describe("a service that never answered", () => {
   });
 });
 
-describe("a server on a desk", () => {
-  const ollama = (): Promise<EmbeddingProvider> =>
-    opened(settingsFor({ provider: "ollama", baseUrl: server.origin }), patient(60_000));
+const modelList = ({ url }: { url: URL }): Response | null =>
+  url.pathname === "/v1/models" ? Response.json({ data: [{ id: "m" }] }) : null;
+
+describe.each([
+  ["ollama", ollamaWire],
+  ["openai-compatible", { ...openAiWire, other: modelList }],
+] as const)("a server on a desk (%s)", (provider, wire) => {
+  const onDesk = (): Promise<EmbeddingProvider> =>
+    opened(settingsFor({ provider, model: "m", baseUrl: `${server.origin}/v1` }), patient(60_000));
 
   test("that loads its model, and answers anything else meanwhile, is waited for", async () => {
     await server.stop();
-    server = standIn(ollamaWire);
+    server = standIn(wire);
     server.misbehave.hangFor = "text number";
     setTimeout(() => server.release(), FIRST_ANSWER_MS + 400);
-    expect((await (await ollama()).embedDocuments(TEXTS, never())).length).toBe(TEXTS.length);
+    expect((await (await onDesk()).embedDocuments(TEXTS, never())).length).toBe(TEXTS.length);
   });
 
   test("that says nothing at all is not", async () => {
     await server.stop();
-    server = standIn({ ...ollamaWire, other: () => new Promise(() => {}) });
+    server = standIn({ ...wire, other: () => new Promise(() => {}) });
     server.misbehave.hang = true;
-    const [ms, error] = await timed(failure((await ollama()).embedDocuments(TEXTS, never())));
+    const [ms, error] = await timed(failure((await onDesk()).embedDocuments(TEXTS, never())));
     expect(error.message).toBe(`${server.origin} took the request and gave no answer within 0.6 s.`);
     expect(ms).toBeLessThan(FIRST_ANSWER_MS + 400);
   });
+});
+
+test("a server on a desk that knows no models and gives no vectors is not waited for", async () => {
+  server.misbehave.hang = true;
+  const provider = opened(settingsFor({ provider: "openai-compatible", model: "m", baseUrl: `${server.origin}/v1` }), {
+    ...patient(60_000),
+  });
+  const error = await failure((await provider).embedDocuments(TEXTS, never()));
+  expect(error.message).toContain("gave no answer within 0.6 s");
+});
+
+test("a service of the internet that answers anything else loads nothing, and is not waited for longer", async () => {
+  server.misbehave.hang = true;
+  const error = await failure((await openAi()).embedDocuments(TEXTS, never()));
+  expect(error.message).toContain("gave no answer within 0.6 s");
+  expect(server.all).toHaveLength(1);
 });
 
 test("a service that goes silent in the middle: what came before is kept, it ends, and its address is told", async () => {

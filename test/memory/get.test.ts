@@ -11,7 +11,7 @@ let root = "";
 let home: Home;
 
 const get = (path: string, window: { from?: number; lines?: number } = {}, maxChars = 12_000) =>
-  readNote(home, { path, ...window }, maxChars);
+  readNote({ home, env: {} }, { path, ...window }, maxChars);
 
 beforeAll(async () => {
   root = mkdtempSync(join(process.env["HOME"] ?? "/tmp", "get-"));

@@ -58,8 +58,14 @@ describe("blocks are found as the expressions that describe them find them", () 
   const KEY = /(-----BEGIN [A-Z ]*PRIVATE KEY-----)[\s\S]*?(-----END [A-Z ]*PRIVATE KEY-----)/g;
   const pieces = [
     ..." \n|x|\n\n|\t|```|```json|\n```\n|{}|Sender |(untrusted metadata):|-----|\u2028".split("|"),
-    ...["<runtime-context>", "</runtime-context>", "<system-reminder>", "</system-reminder>", "</relevant-memories>"],
-    ...["(untrusted metadata):\n```json\n", "-----BEGIN PRIVATE KEY-----", "-----END PRIVATE KEY-----"],
+    "<runtime-context>",
+    "</runtime-context>",
+    "<system-reminder>",
+    "</system-reminder>",
+    "</relevant-memories>",
+    "(untrusted metadata):\n```json\n",
+    "-----BEGIN PRIVATE KEY-----",
+    "-----END PRIVATE KEY-----",
   ];
   const texts = array(constantFrom(...pieces), { maxLength: 20 }).map((parts) => parts.join(""));
 

@@ -28,6 +28,7 @@ function slowServer(pauseOf: (count: number) => number | null): { model: string;
     hostname: "127.0.0.1",
     idleTimeout: 0,
     async fetch(request) {
+      if (request.method === "GET") return Response.json({ data: [{ id: "m" }] });
       const { input } = (await request.json()) as { input: string[] };
       const pause = pauseOf(++count);
       await (pause === null ? new Promise(() => {}) : Bun.sleep(pause));
@@ -64,7 +65,8 @@ async function agentHome(search: object, notes = {}): Promise<string[]> {
 // All at the same time, since each of them is a wait.
 test("embedding through a server that is silent or slow ends as it should, within a quarter of a minute", async () => {
   const silent = silentServer();
-  const slow = slowServer((count) => (count === 1 ? 10_000 : 0));
+  // Longer than a server that says nothing is waited for: it lists its models meanwhile.
+  const slow = slowServer((count) => (count === 1 ? 13_000 : 0));
   const middle = slowServer((count) => (count <= 1 ? 0 : null));
   const remote = (origin: string) => ({ provider: "openai", remote: { baseUrl: `${origin}/v1`, apiKey: "k" } });
   const [qmdSilent, qmdForced, qmdSlow] = await Promise.all(

@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import { keywordLeg, scoreByKeyword } from "../../src/search/keyword.ts";
 import { parseQuery } from "../../src/search/query.ts";
 import { alikeTermsOf } from "../../src/search/synonyms.ts";
 import { testHome } from "./homes.ts";
@@ -62,5 +63,22 @@ test("where no note has the word, one with a synonym is found", async () => {
   });
   const { hits } = await home.ask("car");
   expect(hits.map(({ path }) => path)).toEqual(["memory/a.md"]);
+  home.close();
+});
+
+test("a synonym of two words of a query counts for each of them, not for the last one alone", async () => {
+  const home = await testHome({
+    "memory/a.md": "The youngster liked the park.\n",
+    "memory/b.md": "A kid ran.\n",
+    "memory/c.md": "Another kid sang.\n",
+    "memory/d.md": "One child slept.\n",
+  });
+  const scope = { collections: ["memory"], limit: 10 };
+  const [note] = keywordLeg(home.index, parseQuery("youngster", "plain"), scope);
+  const scoreOf = (query: string): number =>
+    scoreByKeyword(home.index, parseQuery(query, "plain"), [note!.passageId]).get(note!.passageId)!;
+  const [kid, child] = [scoreOf("park kid"), scoreOf("park child")];
+  expect(scoreOf("park kid child")).toBeCloseTo(scoreOf("park child kid"), 10);
+  expect(scoreOf("park kid child")).toBeGreaterThan(Math.max(kid, child));
   home.close();
 });

@@ -8,7 +8,8 @@ import {
   documentsOf,
   findDocument,
 } from "../../src/store/documents.ts";
-import { corpusStats, documentFrequencies, keywordCandidates, tokensOf } from "../../src/store/keyword.ts";
+import { corpusStats } from "../../src/store/corpus-stats.ts";
+import { documentFrequencies, keywordCandidates, tokensOf } from "../../src/store/keyword.ts";
 import { openIndex } from "../../src/store/open.ts";
 import { passagesOf } from "../../src/store/passages.ts";
 import type { Index } from "../../src/store/types.ts";

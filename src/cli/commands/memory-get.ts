@@ -10,7 +10,7 @@ export function run(invocation: Invocation): Promise<void> {
   if (path === undefined) throw usageError("Missing path.", "memq memory get memory/2026-02-10.md");
   const request = { path, from: number(invocation, "from"), lines: number(invocation, "lines") };
   return withEngine(invocation, async (engine) => {
-    const answer = engine.get(request);
+    const answer = await engine.get(request);
     if (flag(invocation, "json")) writeJson(answer);
     if (answer.error !== undefined) throw new MemqError(answer.code ?? "MEMORY_READ_FAILED", answer.error);
     if (flag(invocation, "json")) return;

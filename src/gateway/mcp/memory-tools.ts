@@ -152,7 +152,7 @@ function getTool(service: MemoryService): Tool {
     outputSchema: GET_OUTPUT,
     annotations: READ_ONLY,
     async run({ path, from, lines }) {
-      return jsonAnswer((await service.engine()).get({ path, from, lines }));
+      return jsonAnswer(await (await service.engine()).get({ path, from, lines }));
     },
   });
 }
