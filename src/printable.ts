@@ -26,7 +26,7 @@ export function printableName(name: string): string {
 
 /** An address (or the name of a model, which may be one) without what may be a key in it: user name, password and query. */
 export function withoutCredentials(address: string): string {
-  return address.replace(/:\/\/[^/?#\s]*@/, "://").replace(/(:\/\/[^?#\s]*)\?[^#\s]*/, "$1");
+  return address.replace(/:\/\/[^/?#\s]*@/, "://").replace(/(?<=:\/\/[^?#\s]*)\?[^#\s]*/, "");
 }
 
 function escaped(char: string): string {

@@ -15,7 +15,7 @@ export function checkValue(name: string, option: Omit<Option, "description">, te
 }
 
 function isWithin({ min, max = Number.MAX_SAFE_INTEGER, whole }: NumberRange, text: string): boolean {
-  const parsed = /^\s*[+-]?(\d+\.?\d*|\.\d+)\s*$/.test(text) ? Number(text) : Number.NaN;
+  const parsed = /^\s*[+-]?(\d+(?:\.\d*)?|\.\d+)\s*$/.test(text) ? Number(text) : Number.NaN;
   return parsed >= min && parsed <= max && (!whole || Number.isInteger(parsed));
 }
 

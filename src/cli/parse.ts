@@ -191,9 +191,10 @@ function checkOption(token: Token, command: Command | null, argv: readonly strin
 }
 
 /** Of two workspaces one would be left out without a word. qmd takes the last value of its own options. */
-function checkRepetition(name: string, given: readonly string[], { surface }: Command): void {
+function checkRepetition(name: string, given: readonly string[], { surface, repeats }: Command): void {
   const isOfQmd = surface !== "memq" && Object.hasOwn(optionsOf("qmd"), name);
-  if (isOfQmd || optionsOf(surface)[name]?.multiple === true) return;
+  const isRepeated = optionsOf(surface)[name]?.multiple === true || repeats?.some((one) => one === name) === true;
+  if (isOfQmd || isRepeated) return;
   const [first, other] = new Set(given);
   if (first === undefined || other === undefined) return;
   throw usageError(`--${name} takes one value, and is given '${first}' and '${other}'`);

@@ -15,6 +15,8 @@ type CommandBase = {
   arguments?: string;
   /** More for help and the man page, in whole sentences. */
   details?: string;
+  /** Options that this command takes several times, though others take them once. */
+  repeats?: readonly OptionName[];
   /** Loads the file of the command; nothing of a command is loaded before it runs. */
   load(): Promise<CommandModule>;
 };
@@ -156,6 +158,7 @@ const OTHER_COMMANDS: Command[] = [
       "--config names another configuration file of the client, such as a project's .mcp.json; --agent, --workspace " +
       "(repeat for several) and --state-dir say which memory the client gets.",
     options: ["write", "check", ...HOME_OPTIONS, "json"],
+    repeats: ["workspace"],
     load: () => import("./commands/setup.ts"),
   },
   {

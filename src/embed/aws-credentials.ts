@@ -68,7 +68,7 @@ function sectionOf(path: string, section: string): Record<string, string> {
   const values: Record<string, string> = {};
   let inside = false;
   for (const line of text.split(/\r?\n/)) {
-    const heading = /^\s*\[\s*([^\]]*?)\s*\]/.exec(line)?.[1];
+    const heading = /^\s*\[([^\]]*)\]/.exec(line)?.[1]?.trim();
     if (heading !== undefined) inside = heading.replace(/\s+/g, " ") === section;
     const pair = inside ? /^([\w-]+)\s*=\s*(.*?)\s*$/.exec(line) : null;
     if (pair?.[1] !== undefined) values[pair[1].toLowerCase()] = pair[2] ?? "";

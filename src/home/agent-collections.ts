@@ -1,6 +1,7 @@
 import { lstatSync } from "node:fs";
 import { basename, dirname, extname, join, relative, sep } from "node:path";
 import { absolutePath, escapedGlob, type Env } from "./paths.ts";
+import { stripped } from "./stripped.ts";
 import type { Collection, ExtraPath } from "./types.ts";
 
 /** Folders that never hold memory, wherever they stand. */
@@ -127,10 +128,7 @@ function extraName(label: string, path: string, pattern: string | undefined): st
     .update(`${path}\0${pattern ?? ""}`)
     .digest("hex")
     .slice(0, 8);
-  const words = label
-    .toLowerCase()
-    .replace(/[^a-z0-9]+/g, "-")
-    .replace(/^-+|-+$/g, "");
+  const words = stripped(label.toLowerCase().replace(/[^a-z0-9]+/g, "-"), "-");
   return `extra-${words === "" ? "" : `${words}-`}${digest}`;
 }
 

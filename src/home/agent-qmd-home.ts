@@ -5,6 +5,7 @@ import { addCollection, rebindCollection } from "./index-yml-edit.ts";
 import { DEFAULT_PATTERN, patternList, type QmdCollectionConfig, readQmdConfig } from "./index-yml.ts";
 import { absolutePath, escapedGlob, isInside, realPath, xdgFolder, type Env } from "./paths.ts";
 import { qmdCollection, qmdHomeAt, type QmdHome, type QmdPlaces } from "./qmd-home.ts";
+import { stripped } from "./stripped.ts";
 import { openTrust } from "./trust.ts";
 import type { Collection, ExtraPath } from "./types.ts";
 
@@ -139,10 +140,7 @@ function extraPlace(extra: ExtraPath, workspace: string, env: Env): { path: stri
 
 /** An explicit name stays when the path lies outside the workspace; every other carries the agent's id. */
 function extraName(extra: ExtraPath, at: number, path: string, workspace: string, agentId: string): string {
-  const words = (extra.name ?? "")
-    .toLowerCase()
-    .replace(/[^a-z0-9-]+/g, "-")
-    .replace(/^-+|-+$/g, "");
+  const words = stripped((extra.name ?? "").toLowerCase().replace(/[^a-z0-9-]+/g, "-"), "-");
   if (words === "") return `custom-${at + 1}-${agentId}`;
   return isInside(path, workspace) ? withAgent(words, agentId) : words;
 }

@@ -1,16 +1,16 @@
 import { isObject, objectAt, valueAt, type JsonObject } from "./json.ts";
+import { stripped } from "./stripped.ts";
 
 /** Where one agent's own settings stand in the configuration, `agents.entries` before `agents.list`. */
 export type AgentEntry = { label: string; settings: JsonObject };
 
 /** An agent id as OpenClaw writes it: lower case, `[a-z0-9_-]`, at most 64 characters, `main` when nothing is left. */
 export function normalizedAgentId(id: string): string {
-  const clean = id
+  const words = id
     .trim()
     .toLowerCase()
-    .replace(/[^a-z0-9_-]+/g, "-")
-    .replace(/^-+|-+$/g, "")
-    .slice(0, 64);
+    .replace(/[^a-z0-9_-]+/g, "-");
+  const clean = stripped(words, "-").slice(0, 64);
   return clean === "" ? "main" : clean;
 }
 

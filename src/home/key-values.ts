@@ -147,7 +147,7 @@ const DURATION_UNITS: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3
 /** Milliseconds of `5m`, `90s`, `1.5h`, `250ms`, at most as long as a timer can run; a bare number counts minutes. Null when it is none. */
 export function durationMs(value: JsonValue | undefined): number | null {
   if (typeof value !== "string" && typeof value !== "number") return null;
-  const match = /^\s*(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)?\s*$/i.exec(String(value));
+  const match = /^(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)?$/i.exec(String(value).trim());
   if (match === null) return null;
   const ms = Math.round(Number(match[1]) * (DURATION_UNITS[match[2]?.toLowerCase() ?? "m"] ?? 60_000));
   return Math.min(ms, MAX_TIMER_MS);
@@ -158,7 +158,7 @@ const BYTE_UNITS: Record<string, number> = { b: 1, kb: 1024, mb: 1024 ** 2, gb: 
 /** Bytes of `2097152` or `2mb` (1 KB is 1024). Null when it is neither. */
 export function bytesOf(value: JsonValue | undefined): number | null {
   if (typeof value !== "string" && typeof value !== "number") return null;
-  const match = /^\s*(\d+(?:\.\d+)?)\s*(b|kb|mb|gb)?\s*$/i.exec(String(value));
+  const match = /^(\d+(?:\.\d+)?)\s*(b|kb|mb|gb)?$/i.exec(String(value).trim());
   if (match === null) return null;
   return Math.round(Number(match[1]) * (BYTE_UNITS[match[2]?.toLowerCase() ?? "b"] ?? 1));
 }

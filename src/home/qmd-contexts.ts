@@ -1,4 +1,5 @@
 import type { QmdConfig } from "./index-yml.ts";
+import { stripped } from "./stripped.ts";
 
 /** A context as `context list` shows it; collection null is the global one. */
 export type ContextEntry = { collection: string | null; prefix: string; text: string };
@@ -22,7 +23,7 @@ export function listedContexts(config: QmdConfig): ContextEntry[] {
 export function contextOf(config: QmdConfig, collection: string, path: string): string | undefined {
   const context = config.collections.find(({ name }) => name === collection)?.context ?? {};
   const matching = Object.entries(context)
-    .map(([prefix, text]) => ({ prefix: prefix.replace(/^\/+|\/+$/g, ""), text }))
+    .map(([prefix, text]) => ({ prefix: stripped(prefix, "/"), text }))
     .filter(({ prefix }) => prefix === "" || path === prefix || path.startsWith(`${prefix}/`))
     .sort((a, b) => a.prefix.length - b.prefix.length)
     .map(({ text }) => text);

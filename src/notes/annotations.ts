@@ -17,9 +17,11 @@ export type Annotations = { importance?: number; triggers?: string[]; projects?:
  */
 export function keptRanges(line: string): Range[] | null {
   if (line.length > MAX_ANNOTATED_LINE || !line.includes("<!--")) return null;
+  // Behind the last end of a comment no other is looked for from each of the beginnings.
+  const closed = line.slice(0, line.lastIndexOf("-->") + 3);
   const kept: Range[] = [];
   let at = 0;
-  for (const match of line.matchAll(ANNOTATION)) {
+  for (const match of closed.matchAll(ANNOTATION)) {
     kept.push({ from: at, to: match.index });
     at = match.index + match[0].length;
   }

@@ -1,3 +1,5 @@
+import { replaceBlocks } from "./blocks.ts";
+
 /**
  * Secrets in transcripts, masked before a line is indexed, embedded or shown. Each pattern captures the secret as its last
  * group, or matches it whole.
@@ -23,11 +25,17 @@ const PATTERNS: readonly RegExp[] = [
   /\b(\d{6,}:[A-Za-z0-9_-]{20,})/g,
 ];
 
-const PRIVATE_KEY = /(-----BEGIN [A-Z ]*PRIVATE KEY-----)[\s\S]*?(-----END [A-Z ]*PRIVATE KEY-----)/g;
+const KEY_BEGIN = /-----BEGIN [A-Z ]*PRIVATE KEY-----/g;
+const KEY_END = /-----END [A-Z ]*PRIVATE KEY-----/g;
 
 /** `text` with every known kind of secret masked: short ones wholly, long ones but for their first six and last four characters. */
 export function redactSecrets(text: string): string {
-  let out = text.replace(PRIVATE_KEY, "$1 …redacted… $2");
+  let out = replaceBlocks(
+    text,
+    KEY_BEGIN,
+    () => KEY_END,
+    (begin, end) => `${begin} …redacted… ${end}`,
+  );
   for (const pattern of PATTERNS) {
     out = out.replace(pattern, (match: string, secret: string) => {
       const at = match.lastIndexOf(secret);

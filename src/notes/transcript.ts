@@ -1,3 +1,4 @@
+import { replaceBlocks } from "./blocks.ts";
 import { redactSecrets } from "./redact.ts";
 
 /** A session transcript as it is indexed: one line per piece of a turn, each traceable to its line of the JSONL file. */
@@ -84,14 +85,66 @@ function textOf(content: unknown): string {
 }
 
 function timeOf(entry: Record<string, unknown>, message: Record<string, unknown>): number | null {
-  if (typeof message["timestamp"] === "number") return message["timestamp"];
-  const parsed = typeof entry["timestamp"] === "string" ? Date.parse(entry["timestamp"]) : NaN;
-  return Number.isFinite(parsed) ? parsed : null;
+  return [message["timestamp"], entry["timestamp"]].map(timeStamped).find((time) => time !== null) ?? null;
 }
 
-/** Blocks that a gateway puts before what a person wrote. */
-const ENVELOPE = /^\s*[^\n]*\(untrusted metadata\):\s*\n```(?:json)?\n[\s\S]*?\n```[ \t]*\n?/;
-const RUNTIME_CONTEXT = /<(runtime-context|system-reminder|relevant-memories)>[\s\S]*?<\/\1>/g;
+/** No session is older, and none of these years in one unit is one of them in another. */
+const SANE = { from: Date.UTC(2000), to: Date.UTC(2100) };
+/** Of a second, a millisecond, a microsecond and a nanosecond, in milliseconds. */
+const UNITS = [1000, 1, 1e-3, 1e-6];
+
+/** Milliseconds since 1970 of a time stamp as programs write them: a number in any usual unit, or text; null when it is no sane time. */
+function timeStamped(stamp: unknown): number | null {
+  const times =
+    typeof stamp === "number"
+      ? UNITS.map((unit) => stamp * unit)
+      : typeof stamp === "string"
+        ? [Date.parse(stamp)]
+        : [];
+  return times.find((time) => time >= SANE.from && time < SANE.to) ?? null;
+}
+
+/** How the line ends that announces a block of JSON which a gateway puts before what a person wrote. */
+const ENVELOPE = "(untrusted metadata):";
+const FENCES = ["```json\n", "```\n"];
+const AFTER_FENCE = /[ \t]*\n?/y;
+
+/** What follows the blocks at the beginning. */
+function withoutEnvelopes(text: string): string {
+  let from = 0;
+  for (let end = envelopeEnd(text, from); end !== null; end = envelopeEnd(text, from)) from = end;
+  return text.slice(from);
+}
+
+/** Where the block that stands at `from`, after blanks, ends; null when there is none. */
+function envelopeEnd(text: string, from: number): number | null {
+  const start = placeOf(/\S/g, text, from);
+  const lineEnd = text.indexOf("\n", start);
+  if (lineEnd < 0 || !text.slice(start, lineEnd).trimEnd().endsWith(ENVELOPE)) return null;
+  const opening = placeOf(/\S/g, text, lineEnd);
+  const fence = FENCES.find((one) => text[opening - 1] === "\n" && text.startsWith(one, opening));
+  const closing = fence === undefined ? -1 : text.indexOf("\n```", opening + fence.length);
+  if (closing < 0) return null;
+  AFTER_FENCE.lastIndex = closing + "\n```".length;
+  return AFTER_FENCE.lastIndex + (AFTER_FENCE.exec(text)?.[0].length ?? 0);
+}
+
+/** Where the first match at or behind `from` begins, or the end of the text. */
+function placeOf(pattern: RegExp, text: string, from: number): number {
+  pattern.lastIndex = from;
+  return pattern.exec(text)?.index ?? text.length;
+}
+
+const RUNTIME_CONTEXT = /<(runtime-context|system-reminder|relevant-memories)>/g;
+
+function withoutRuntimeContext(text: string): string {
+  return replaceBlocks(
+    text,
+    RUNTIME_CONTEXT,
+    ([, name]) => new RegExp(`</${name}>`, "g"),
+    () => " ",
+  );
+}
 
 /** User messages that a machine wrote. */
 const MACHINE_PROMPTS: readonly RegExp[] = [
@@ -103,12 +156,8 @@ const MACHINE_PROMPTS: readonly RegExp[] = [
 ];
 
 function cleanTurn(text: string, role: "user" | "assistant"): string {
-  let out = text;
-  if (role === "user") {
-    while (ENVELOPE.test(out)) out = out.replace(ENVELOPE, "");
-    out = out.replace(RUNTIME_CONTEXT, " ");
-  }
-  out = out.replace(/\s+/g, " ").trim();
+  const said = role === "user" ? withoutRuntimeContext(withoutEnvelopes(text)) : text;
+  const out = said.replace(/\s+/g, " ").trim();
   if (role === "user" && MACHINE_PROMPTS.some((pattern) => pattern.test(out))) return "";
   if (role === "assistant" && /^(?:NO_REPLY|HEARTBEAT_OK)\.?$/.test(out)) return "";
   return out;

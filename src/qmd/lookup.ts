@@ -15,12 +15,16 @@ export function resolveContext({ qmd, index }: OpenQmd): ResolveContext {
 /** A name and the lines asked for behind it, as in `notes/a.md:100:40`. */
 export type Asked = { resolution: Resolution; name: string; from?: number; count?: number };
 
+const INDEX_PART = "?index=";
+
 /** Looks a name up, in another index and its configuration where the name ends in `?index=` and is no document as it stands. */
 export async function lookedUp(open: OpenQmd, name: string): Promise<{ open: OpenQmd; asked: Asked }> {
   const asked = askedDocument(resolveContext(open), name);
-  const named = /^(qmd:.*)\?index=([^&#:]+)((?::\d+){0,2})$/s.exec(name);
+  const at = name.startsWith("qmd:") ? name.lastIndexOf(INDEX_PART) : -1;
+  const named = at < 0 ? null : /^([^&#:]+)((?::\d+){0,2})$/.exec(name.slice(at + INDEX_PART.length));
   if (named === null || asked.resolution.kind === "document") return { open, asked };
-  const [, bare = "", index = "", range = ""] = named;
+  const [, index = "", range = ""] = named;
+  const bare = name.slice(0, at);
   const other = await openQmd(decoded(index), open);
   return { open: other, asked: askedDocument(resolveContext(other), `${bare}${range}`) };
 }

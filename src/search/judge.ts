@@ -1,3 +1,5 @@
+import { stripped } from "../home/stripped.ts";
+
 /** How well a list of found files answers a question whose right files are known; everything from 0 to 1 but `hits_at_k`. */
 export type Judgement = {
   precision_at_k: number;
@@ -49,8 +51,6 @@ function isRanked(rank: number | undefined, top: number): boolean {
 }
 
 function isSameFile(a: string, b: string): boolean {
-  const [left, right] = [a, b].map((path) =>
-    `/${path.replace(/^qmd:\/\//, "").replace(/^\/+|\/+$/g, "")}`.toLowerCase(),
-  );
+  const [left, right] = [a, b].map((path) => `/${stripped(path.replace(/^qmd:\/\//, ""), "/")}`.toLowerCase());
   return left !== undefined && right !== undefined && (left.endsWith(right) || right.endsWith(left));
 }

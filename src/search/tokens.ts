@@ -205,7 +205,8 @@ function splitCamelCase(atom: Atom): Atom[] {
   // Expressions over all of Unicode take long to make, and most queries are ASCII.
   const camelCase = isAscii(atom.text) ? /[a-z][A-Z]|[A-Z][A-Z][a-z]/ : /\p{Ll}\p{M}*\p{Lu}|\p{Lu}\p{Lu}\p{Ll}/u;
   if (!camelCase.test(atom.text)) return [atom];
-  const parts = atom.text.split(/(?<=\p{Ll}\p{M}*)(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll}{2})/u);
+  // Looking ahead comes first: looking back over a run of marks from each of them would take quadratic time.
+  const parts = atom.text.split(/(?=\p{Lu})(?<=\p{Ll}\p{M}*)|(?=\p{Lu}\p{Ll}{2})(?<=\p{Lu})/u);
   return parts.map((text, index) => ({ text, script: LATIN, before: index === 0 ? atom.before : "" }));
 }
 

@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { messageOf } from "../errors.ts";
 import { documentCutting } from "../home/document-cutting.ts";
 import type { Collection, Home } from "../home/types.ts";
 import { cutPassages } from "../notes/cut.ts";
@@ -41,7 +42,12 @@ export async function readDocument(file: ScannedFile, context: ReadContext): Pro
   } catch (error) {
     return { kind: "failed", reason: reasonOf(error), gone: errorCode(error) === "ENOENT" };
   }
-  return file.kind === "media" ? mediaDocument(bytes, file, context) : textDocument(bytes, file, context);
+  try {
+    return file.kind === "media" ? mediaDocument(bytes, file, context) : await textDocument(bytes, file, context);
+  } catch (error) {
+    // One file must not end the sync of all others.
+    return { kind: "failed", reason: `it could not be taken in: ${messageOf(error)}`, gone: false };
+  }
 }
 
 async function textDocument(bytes: Uint8Array, file: ScannedFile, context: ReadContext): Promise<ReadDocument> {

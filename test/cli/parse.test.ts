@@ -145,12 +145,14 @@ describe("a value that its option can't have", () => {
   });
 
   test("a second value never replaces the first without a word: memq's own options refuse it", () => {
-    for (const words of [["mcp"], ["memory", "search", "x"], ["setup", "cursor"]]) {
+    for (const words of [["mcp"], ["memory", "search", "x"]]) {
       const error = failure(...words, "--workspace", "a", "--workspace=b");
       expect([error.message, error.exitCode]).toEqual(["--workspace takes one value, and is given 'a' and 'b'", 2]);
     }
     expect(failure("memory", "search", "x", "--min-score", "0", "--min-score", "1").exitCode).toBe(2);
     expect(value(run("mcp", "--workspace", "a", "--workspace", "a"), "workspace")).toBe("a");
+    // `setup` connects an agent for each.
+    expect(values(run("setup", "cursor", "--workspace", "a", "--workspace", "b"), "workspace")).toEqual(["a", "b"]);
     expect(flag(run("memory", "search", "x", "--json", "--json"), "json")).toBe(true);
   });
 

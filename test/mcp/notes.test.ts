@@ -48,6 +48,11 @@ describe.each(GENERATIONS)("the notes of a home, asked by the official client (%
     client = await session(generation);
   });
 
+  test("answer soon to a name that asks for an index a hundred thousand times", async () => {
+    const file = `qmd:${"?index=a".repeat(100_000)}&`;
+    expect(await client.callTool({ name: "get", arguments: { file } })).toMatchObject({ isError: true });
+  });
+
   test("are introduced by what there is", async () => {
     const words = client.getInstructions() ?? "";
     expect(words).toContain("5 Markdown documents");

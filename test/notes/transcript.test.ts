@@ -55,6 +55,28 @@ describe("rendering a transcript", () => {
     expect(rendered.lastActivityMs).toBe(Date.parse("2026-03-01T10:00:00.000Z"));
   });
 
+  test.each([
+    ["milliseconds", 1_772_359_200_000],
+    ["seconds", 1_772_359_200],
+    ["microseconds", 1_772_359_200_000_000],
+    ["nanoseconds", 1_772_359_200_000_000_000],
+  ])("a time stamp in %s is the same time", (_, timestamp) => {
+    expect(renderTranscript(turn("user", "tea", { timestamp })).lastActivityMs).toBe(1_772_359_200_000);
+  });
+
+  test.each([0, -1, 1e30, -1e18, "no time", "+275760-09-13T00:00:00.000Z", null])(
+    "a time stamp that is no sane time gives way to that of the entry: %p",
+    (timestamp) => {
+      expect(renderTranscript(turn("user", "tea", { timestamp })).lastActivityMs).toBe(Date.parse("2026-03-01T10:00Z"));
+      const alone = JSON.stringify({
+        type: "message",
+        timestamp,
+        message: { role: "user", content: "tea", timestamp },
+      });
+      expect(renderTranscript(alone)).toMatchObject({ turns: 1, lastActivityMs: null });
+    },
+  );
+
   test("leaves out what machines wrote", () => {
     const rendered = renderTranscript(
       [

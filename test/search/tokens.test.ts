@@ -169,3 +169,7 @@ test("a blob of capitals and small letters is read in time that grows with its l
   expect(indexTokens("aA".repeat(10_000)).length).toBeGreaterThan(9000);
   expect(performance.now() - began).toBeLessThan(1500);
 });
+
+test("a letter under a million marks is read in time that grows with their number", () => {
+  expect(indexTokens(`a${"\u0301".repeat(1_000_000)}Ba\u0301`)).toEqual(indexTokens("aBa"));
+});

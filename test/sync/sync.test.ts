@@ -4,11 +4,12 @@ import { chmodSync, readFileSync, renameSync, rmSync, statSync, utimesSync, writ
 import { join } from "node:path";
 import { servingIdentity } from "../../src/store/identity.ts";
 import { changeStamp } from "../../src/store/meta.ts";
+import { documentsIn } from "../../src/store/documents.ts";
 import { openIndex } from "../../src/store/open.ts";
 import { missingVectorCounts } from "../../src/store/vectors.ts";
 import { writeDocuments } from "../../src/store/write-documents.ts";
 import { identityOf } from "../../src/embed/identity.ts";
-import { MAX_NOTE_BYTES } from "../../src/sync/read-document.ts";
+import { MAX_NOTE_BYTES, readDocument } from "../../src/sync/read-document.ts";
 import type { SyncProgress } from "../../src/sync/report.ts";
 import { syncIndex } from "../../src/sync/sync.ts";
 import { collectionOf, contentsOf, countingProvider, homeOf, qmdHomeOf, tempFolder, writeNotes } from "./helpers.ts";
@@ -500,6 +501,37 @@ test("a transcript's passages cite its own lines", async () => {
   await syncIndex(home);
   const passage = contentsOf(home)["sessions/s.jsonl"]?.passages[0];
   expect(passage).toStartWith("2-4 User: Where is tea?\nAssistant: In the tin.");
+});
+
+test.each([
+  ["nanoseconds", 1_790_000_000_000_000_000, "2026-09-21"],
+  ["microseconds", 1_790_000_000_000_000, "2026-09-21"],
+  ["no unit at all", 1e30, null],
+])("a transcript whose times are in %s is indexed like any other", async (_, timestamp, date) => {
+  const root = tempFolder();
+  const line = (more: object): string =>
+    JSON.stringify({ type: "message", message: { role: "user", content: "Where is tea?", ...more } });
+  writeNotes(root, { "a.jsonl": line({ timestamp }), "b.jsonl": line({}) });
+  const sessions = collectionOf(root, { name: "sessions", source: "sessions", patterns: ["*.jsonl"] });
+  const home = homeOf(root, { collections: [sessions] });
+  expect(await syncIndex(home)).toMatchObject({ files: 2, added: 2, skipped: [] });
+  const index = openIndex(home.indexPath, { mode: "read" });
+  expect(documentsIn(index, ["sessions"]).map((document) => document.date)).toEqual([date, null]);
+  index.close();
+});
+
+test("a file that reading fails on is reported by its reason and ends nothing else", async () => {
+  const root = tempFolder();
+  writeNotes(root, { "a.md": "# A\n" });
+  const home = homeOf(root);
+  const unusable = Object.defineProperty({ ...home }, "cutting", {
+    get: () => {
+      throw new RangeError("Invalid Date");
+    },
+  });
+  const file = { path: "a.md", kind: "text", size: 4, mtimeMs: 0, ctimeMs: 0, birthtimeMs: 0 } as const;
+  const read = await readDocument(file, { home: unusable, collection: collectionOf(root), knownHash: null });
+  expect(read).toEqual({ kind: "failed", reason: "it could not be taken in: Invalid Date", gone: false });
 });
 
 test("the user's files are never written", async () => {

@@ -93,7 +93,7 @@ function placeName({ collection, prefix }: Place): string {
 /** What a path on the command line means: `/`, a document prefix, or a folder in a collection. */
 function placeOf(given: string, qmd: QmdHome, program: Program): Place {
   if (given === "/") return { collection: null, prefix: "" };
-  const virtual = /^(?:qmd:\/*|\/\/)([^/]+)\/?(.*)$/.exec(given);
+  const virtual = /^(?:qmd:\/*|\/\/)([^/]+)\/?(.*)$/s.exec(given);
   if (virtual !== null) {
     const [, collection = "", prefix = ""] = virtual;
     if (qmd.config.collections.some(({ name }) => name === collection)) return { collection, prefix };
