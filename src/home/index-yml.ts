@@ -1,7 +1,7 @@
 import type { Document } from "yaml";
 import { MemqError, messageOf } from "../errors.ts";
 import type { StoredCollection } from "../store/collections.ts";
-import { isObject, valueAt, type JsonObject, type JsonValue } from "./json.ts";
+import { isObject, valueAt, type JsonObject, type JsonValue } from "../json.ts";
 import { wrongType } from "./key-values.ts";
 import { nearestName } from "../nearest.ts";
 import { textOfFile } from "./read-text.ts";

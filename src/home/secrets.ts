@@ -1,7 +1,7 @@
 import { statSync } from "node:fs";
 import { isAbsolute } from "node:path";
 import { MemqError } from "../errors.ts";
-import { isObject, objectAt, textAt, valueAt, type JsonObject, type JsonValue } from "./json.ts";
+import { isObject, objectAt, textAt, valueAt, type JsonObject, type JsonValue } from "../json.ts";
 import { absolutePath, envText, type Env } from "./paths.ts";
 import { textOfFile } from "./read-text.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { chmodSync, readFileSync } from "node:fs";
-import type { JsonObject, JsonValue } from "../../src/home/json.ts";
+import type { JsonObject, JsonValue } from "../../src/json.ts";
 import { secretOf } from "../../src/home/secrets.ts";
 import { sandbox } from "./workspace.ts";
 
