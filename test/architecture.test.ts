@@ -44,7 +44,16 @@ function linesWith(pattern: RegExp, outside: (path: string) => boolean): string[
 }
 
 /** What every folder may import. */
-const COMMON = ["errors.ts", "long-running.ts", "nearest.ts", "printable.ts", "system-folders.ts", "version.ts"];
+const COMMON = [
+  "errors.ts",
+  "json.ts",
+  "long-running.ts",
+  "nearest.ts",
+  "printable.ts",
+  "sha256.ts",
+  "system-folders.ts",
+  "version.ts",
+];
 
 describe("the rules of the house", () => {
   test("a folder imports only what the map allows", () => {

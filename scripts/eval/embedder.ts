@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import type { JsonObject } from "../../src/home/json.ts";
+import type { JsonObject } from "../../src/json.ts";
 
 /** A running server of embeddings that speaks OpenAI's interface. */
 export type Embedder = { config: JsonObject; end(): Promise<void> };

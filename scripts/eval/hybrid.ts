@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openProvider } from "../../src/embed/registry.ts";
 import type { EmbeddingProvider } from "../../src/embed/types.ts";
-import type { JsonObject } from "../../src/home/json.ts";
+import type { JsonObject } from "../../src/json.ts";
 import type { Home, SearchProfile } from "../../src/home/types.ts";
 import { search } from "../../src/search/search.ts";
 import { openIndex } from "../../src/store/open.ts";

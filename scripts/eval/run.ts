@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { EmbeddingProvider } from "../../src/embed/types.ts";
 import { resolveAgentHome } from "../../src/home/agent-home.ts";
-import type { JsonObject } from "../../src/home/json.ts";
+import type { JsonObject } from "../../src/json.ts";
 import type { Home } from "../../src/home/types.ts";
 import { keywordLeg } from "../../src/search/keyword.ts";
 import { parseQuery } from "../../src/search/query.ts";

@@ -1,5 +1,6 @@
 import type { Cutting } from "../notes/types.ts";
 import type { VectorIdentity } from "../store/types.ts";
+import { sha256 } from "../sha256.ts";
 import type { PromptForm } from "./prompts.ts";
 import type { EmbeddingProvider } from "./types.ts";
 
@@ -50,7 +51,7 @@ export function qmdFingerprint(uri: string, form: PromptForm): string {
     "chunk_tokens:900",
     "chunk_overlap_tokens:135",
   ];
-  return new Bun.CryptoHasher("sha256").update(lines.join("\n")).digest("hex").slice(0, 6);
+  return sha256(lines.join("\n")).slice(0, 6);
 }
 
 function isQmdForm(promptForm: string): boolean {
@@ -62,5 +63,5 @@ function spaceParts(space: Space): unknown[] {
 }
 
 function sixDigits(parts: unknown[]): string {
-  return new Bun.CryptoHasher("sha256").update(JSON.stringify(parts)).digest("hex").slice(0, 6);
+  return sha256(JSON.stringify(parts)).slice(0, 6);
 }

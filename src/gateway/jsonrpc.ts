@@ -1,4 +1,5 @@
 import { asMemqError, messageOf } from "../errors.ts";
+import { isObject } from "../json.ts";
 import type { Frame } from "./framing.ts";
 
 /** Error numbers of JSON-RPC 2.0, of LSP (not initialised, cancelled), and ours for everything else that fails. */
@@ -200,8 +201,4 @@ export function errorBody(error: unknown): ErrorBody {
 
 function isRequestId(value: unknown): value is RequestId {
   return value === null || typeof value === "string" || typeof value === "number";
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -4,7 +4,7 @@ import type { MemoryEngine } from "../memory/engine.ts";
 import { isRealDate } from "../memory/dates.ts";
 import { indexAnswer } from "../memory/engine.ts";
 import type { MemoryPlace } from "../memory/service.ts";
-import type { JsonObject } from "../home/json.ts";
+import type { JsonObject } from "../json.ts";
 import { VERSION } from "../version.ts";
 import type { SyncProgress } from "../sync/report.ts";
 import type { Call } from "./jsonrpc.ts";

@@ -1,5 +1,6 @@
 import { lstatSync } from "node:fs";
 import { basename, dirname, extname, join, relative, sep } from "node:path";
+import { sha256 } from "../sha256.ts";
 import { absolutePath, escapedGlob, type Env } from "./paths.ts";
 import { stripped } from "./stripped.ts";
 import type { Collection, ExtraPath } from "./types.ts";
@@ -124,10 +125,7 @@ function extraCollection(extra: ExtraPath, path: string, isFile: boolean, option
 }
 
 function extraName(label: string, path: string, pattern: string | undefined): string {
-  const digest = new Bun.CryptoHasher("sha256")
-    .update(`${path}\0${pattern ?? ""}`)
-    .digest("hex")
-    .slice(0, 8);
+  const digest = sha256(`${path}\0${pattern ?? ""}`).slice(0, 8);
   const words = stripped(label.toLowerCase().replace(/[^a-z0-9]+/g, "-"), "-");
   return `extra-${words === "" ? "" : `${words}-`}${digest}`;
 }

@@ -8,7 +8,7 @@ import { agentIndexPath, besideForeignIndex } from "./agent-index.ts";
 import { agentSearchProfile, memorySettings } from "./agent-settings.ts";
 import { agentEntries, configuredAgentIds, defaultAgentId, hasAgentRoster, normalizedAgentId } from "./agents.ts";
 import { requireShape } from "./config-shape.ts";
-import { textAt, type JsonObject } from "./json.ts";
+import { textAt, type JsonObject } from "../json.ts";
 import { keyReader, type KeyReader } from "./key-reader.ts";
 import { loadConfig, type LoadedConfig } from "./openclaw-config.ts";
 import { absolutePath, envText, type Env } from "./paths.ts";

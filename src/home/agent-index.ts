@@ -1,4 +1,5 @@
 import { basename, dirname, extname, join } from "node:path";
+import { sha256 } from "../sha256.ts";
 import { absolutePath, realPath, type Env } from "./paths.ts";
 
 export type IndexPlace = {
@@ -22,7 +23,7 @@ export function agentIndexPath(place: IndexPlace): string {
   if (place.configuredWorkspace !== null && real === realPath(place.configuredWorkspace)) {
     return absolutePath(pattern.replaceAll("{agentId}", place.agentId), place.stateDir, place.env);
   }
-  const suffix = new Bun.CryptoHasher("sha256").update(real).digest("hex").slice(0, 8);
+  const suffix = sha256(real).slice(0, 8);
   const path = absolutePath(pattern.replaceAll("{agentId}", place.agentId), place.stateDir, place.env);
   return withSuffix(path, `-${suffix}`);
 }

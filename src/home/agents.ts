@@ -1,4 +1,4 @@
-import { isObject, objectAt, valueAt, type JsonObject } from "./json.ts";
+import { isObject, objectAt, valueAt, type JsonObject } from "../json.ts";
 import { stripped } from "./stripped.ts";
 
 /** Where one agent's own settings stand in the configuration, `agents.entries` before `agents.list`. */

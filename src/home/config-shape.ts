@@ -1,4 +1,4 @@
-import { isObject, valueAt, type JsonObject, type JsonValue } from "./json.ts";
+import { isObject, valueAt, type JsonObject, type JsonValue } from "../json.ts";
 import { wrongType } from "./key-values.ts";
 
 /** Objects on the way to what memory reads; something else in their place would hide every setting below without a word. */

@@ -1,5 +1,5 @@
 import { messageOf } from "../errors.ts";
-import { isObject, objectAt, textAt, valueAt, type JsonObject, type JsonValue } from "./json.ts";
+import { isObject, objectAt, textAt, valueAt, type JsonObject, type JsonValue } from "../json.ts";
 import { requireVariables, type LoadedConfig } from "./openclaw-config.ts";
 import { environmentCredentials } from "./provider-keys.ts";
 import { textOfFile } from "./read-text.ts";

@@ -1,4 +1,4 @@
-import { isObject, type JsonValue } from "./json.ts";
+import { isObject, type JsonValue } from "../json.ts";
 import type { Env } from "./paths.ts";
 
 /** A `${VARIABLE}` without a value, and the configuration key that needs it. */

@@ -1,7 +1,7 @@
 import type { Document } from "yaml";
 import { MemqError, messageOf } from "../errors.ts";
 import type { StoredCollection } from "../store/collections.ts";
-import { isObject, valueAt, type JsonObject, type JsonValue } from "./json.ts";
+import { isObject, valueAt, type JsonObject, type JsonValue } from "../json.ts";
 import { wrongType } from "./key-values.ts";
 import { nearestName } from "../nearest.ts";
 import { textOfFile } from "./read-text.ts";
@@ -65,29 +65,50 @@ export function indexYmlText(path: string): string | null {
 async function parsedYaml(text: string, path: string): Promise<JsonObject> {
   let value: unknown;
   try {
-    value = needsStrictParser(text) ? await strictlyParsed(text, path) : Bun.YAML.parse(text);
-  } catch (error) {
-    if (error instanceof MemqError) throw error;
-    value = await strictlyParsed(text, path);
+    value = quicklyParsed(text);
+  } catch {
+    // The strict parser's words name the line.
   }
+  if (value === undefined) value = await strictlyParsed(text, path);
   if (value === null || value === undefined) return {};
   if (isObject(value)) return value;
   throw notAMap(path);
 }
 
 /**
- * The runtime's parser is a hundred times faster to load and to run, but takes the last of two equal keys, joins several
- * documents into a list and knows merge keys: what may hold one of these goes to the strict parser.
+ * What the text holds by the runtime's parser, which is a hundred times faster to load and to run but takes the last of two equal
+ * keys, joins several documents into a list and knows merge keys; undefined where one of these can't be ruled out.
  */
-function needsStrictParser(text: string): boolean {
-  if (/^(---|\.\.\.|%)|<<|[&*][A-Za-z]/m.test(text)) return true;
-  const seen = new Set<string>();
-  for (const match of text.matchAll(/^( {0,2})([^\s#:][^:]*):(?=\s|$)/gm)) {
-    const key = `${match[1]}${match[2]?.replace(/^["']|["']$/g, "")}`;
-    if (seen.has(key)) return true;
-    seen.add(key);
+function quicklyParsed(text: string): unknown {
+  // Documents, directives, explicit keys, anchors, aliases, tags and maps in braces: several keys on a line, or none where one counts.
+  if (/^(?:---|\.\.\.|%)|<<|(?:^|[:-]\s)[ \t]*(?:[&*!?]|\{(?!\s*\}))/m.test(text)) return undefined;
+  const value: unknown = Bun.YAML.parse(text);
+  const keys: string[] = [];
+  return collectKeys(value, keys) && mostKeysWritten(text, new Set(keys)) === keys.length ? value : undefined;
+}
+
+/** Adds the keys of all maps; false when one stands in a list, where several keys may share a line. */
+function collectKeys(value: unknown, keys: string[]): boolean {
+  if (Array.isArray(value)) return value.every((item) => typeof item !== "object" || item === null);
+  if (typeof value !== "object" || value === null) return true;
+  return Object.entries(value).every(([key, inner]) => {
+    keys.push(key);
+    return collectKeys(inner, keys);
+  });
+}
+
+/** How many keys the text can hold at most, one on a line: prose that looks like a key but was `read` as none is not counted. */
+function mostKeysWritten(text: string, read: ReadonlySet<string>): number {
+  let count = 0;
+  for (const line of text.split(/[\r\n]/)) {
+    const colon = line.search(/:(?:\s|$)/);
+    const key = line.slice(0, colon).trim();
+    if (colon < 0 || key.startsWith("#")) continue;
+    // Begun by a letter, without quotes and none of YAML's words, a key is read as it is written.
+    const isProse = /^\p{L}[^"'\\:#]*$/u.test(key) && !/^(?:null|true|false)$/i.test(key) && !read.has(key);
+    if (!isProse) count++;
   }
-  return false;
+  return count;
 }
 
 async function strictlyParsed(text: string, path: string): Promise<unknown> {

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue } from "./json.ts";
+import { isObject, type JsonObject, type JsonValue } from "../json.ts";
 import type { ResolvedKeys } from "./resolve-keys.ts";
 import type { ExtraPath } from "./types.ts";
 

@@ -1,4 +1,4 @@
-import type { JsonValue } from "./json.ts";
+import type { JsonValue } from "../json.ts";
 
 /** How a value is checked and what it becomes. */
 export type KeyType =

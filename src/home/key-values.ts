@@ -1,5 +1,5 @@
 import { MemqError } from "../errors.ts";
-import { isObject, type JsonValue } from "./json.ts";
+import { isObject, type JsonValue } from "../json.ts";
 import type { KeySpec, KeyType } from "./key-spec.ts";
 
 /** The longest time that a timer can be set to; told a longer one, it fires at once and so again and again. */

@@ -1,4 +1,4 @@
-import { isObject, textAt, valueAt, type JsonObject, type JsonValue } from "./json.ts";
+import { isObject, textAt, valueAt, type JsonObject, type JsonValue } from "../json.ts";
 import { wrongType } from "./key-values.ts";
 import type { ScopePolicy, ScopeRule } from "./types.ts";
 

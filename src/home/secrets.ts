@@ -1,7 +1,7 @@
 import { statSync } from "node:fs";
 import { isAbsolute } from "node:path";
 import { MemqError } from "../errors.ts";
-import { isObject, objectAt, textAt, valueAt, type JsonObject, type JsonValue } from "./json.ts";
+import { isObject, objectAt, textAt, valueAt, type JsonObject, type JsonValue } from "../json.ts";
 import { absolutePath, envText, type Env } from "./paths.ts";
 import { textOfFile } from "./read-text.ts";
 
@@ -132,6 +132,9 @@ function secretInOutput(output: string, id: string, jsonOnly: boolean): string |
   return jsonOnly ? undefined : output.trim();
 }
 
+/** How long the pipes of a command that has ended are read. */
+const PIPE_MS = 250;
+
 /** What the command writes when it is handed `request` on its input, or null when it fails, hangs or writes too much. */
 async function commandOutput(
   command: string,
@@ -152,6 +155,13 @@ async function commandOutput(
       },
       (error, stdout) => done(error === null ? stdout : null),
     );
+    // What it leaves in the background, as an agent that keeps the vault open, may hold its pipes for ever.
+    child.once("exit", () => {
+      setTimeout(() => {
+        child.stdout?.destroy();
+        child.stderr?.destroy();
+      }, PIPE_MS).unref();
+    });
     // A command that does not read its input closes the pipe; that is no failure.
     child.stdin?.on("error", () => undefined);
     child.stdin?.end(`${JSON.stringify(request)}\n`);

@@ -1,8 +1,9 @@
 import { mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { basename, dirname, relative, resolve } from "node:path";
 import { printableLine } from "../printable.ts";
+import { sha256 } from "../sha256.ts";
 import type { QmdCollectionConfig, QmdConfig } from "./index-yml.ts";
-import { isObject, textAt, type JsonObject } from "./json.ts";
+import { isObject, textAt, type JsonObject } from "../json.ts";
 import { absolutePath, envText, realPath, type Env } from "./paths.ts";
 import { DEFAULT_QMD_MODELS, type ModelSlot } from "./qmd-models.ts";
 import { textOfFile } from "./read-text.ts";
@@ -84,7 +85,7 @@ function trustDigest(gated: GatedItems): string {
   const sorted = (items: [string, string][]): [string, string][] =>
     [...items].sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
   const canonical = { hooks: sorted(gated.hooks), paths: sorted(gated.paths), models: sorted(gated.models) };
-  return new Bun.CryptoHasher("sha256").update(JSON.stringify(canonical)).digest("hex");
+  return sha256(JSON.stringify(canonical));
 }
 
 const FALSE_WORDS = new Set(["0", "false", "off", "no", "none"]);

@@ -1,6 +1,6 @@
 /* Starts a server exactly as a client's configuration says, shakes hands over its stdin and stdout, and lets it end. */
 import { messageOf } from "../errors.ts";
-import { isObject, textAt, valueAt } from "../home/json.ts";
+import { isObject, textAt, valueAt } from "../json.ts";
 import { VERSION } from "../version.ts";
 import type { Launch } from "./setup.ts";
 

@@ -2,8 +2,8 @@
  * Changes single values of a JSON5 (or JSON) text and leaves every other character, comments and spelling included, as it was.
  * Libraries that edit JSON with comments read JSONC; configuration files here have unquoted keys and single quotes too.
  */
-import type { JsonObject, JsonValue } from "../home/json.ts";
-import { isObject } from "../home/json.ts";
+import type { JsonObject, JsonValue } from "../json.ts";
+import { isObject } from "../json.ts";
 
 type Node = { start: number; end: number; kind: "object" | "array" | "other"; entries: Entry[] };
 /** A member of an object or an element of an array; `comma` is where the comma after it stands. */

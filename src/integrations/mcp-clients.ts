@@ -1,8 +1,8 @@
 /* MCP clients that keep their servers in a file: which file, and how a server is written there. */
 import { basename, join } from "node:path";
 import { usageError } from "../errors.ts";
-import type { JsonObject, JsonValue } from "../home/json.ts";
-import { isObject, objectAt } from "../home/json.ts";
+import type { JsonObject, JsonValue } from "../json.ts";
+import { isObject, objectAt } from "../json.ts";
 import { absolutePath, envText, userHome, type Env } from "../home/paths.ts";
 import { withValue } from "./json5-edit.ts";
 import type { Change, Client, Launch, SetupRequest } from "./setup.ts";

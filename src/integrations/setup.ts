@@ -1,8 +1,8 @@
 import { copyFile, mkdir } from "node:fs/promises";
 import { dirname } from "node:path";
 import { MemqError, messageOf } from "../errors.ts";
-import type { JsonObject, JsonValue } from "../home/json.ts";
-import { isObject } from "../home/json.ts";
+import type { JsonObject, JsonValue } from "../json.ts";
+import { isObject } from "../json.ts";
 import { realPath, type Env } from "../home/paths.ts";
 import { textOfFile } from "../home/read-text.ts";
 import { replaceFile } from "../home/replace-file.ts";

@@ -1,6 +1,6 @@
 /* Adds a table to a TOML text, or changes two keys of one, and leaves every other character as it was. */
-import type { JsonObject } from "../home/json.ts";
-import { isObject } from "../home/json.ts";
+import type { JsonObject } from "../json.ts";
+import { isObject } from "../json.ts";
 
 /** How a client starts a server. */
 export type ServerCommand = { command: string; args: string[] };

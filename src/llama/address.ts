@@ -1,6 +1,7 @@
 import { accessSync, constants, realpathSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, isAbsolute, join, resolve } from "node:path";
+import { sha256 } from "../sha256.ts";
 import { VERSION } from "../version.ts";
 import { createFolder, privateTempFolder, privateTempPath } from "./folders.ts";
 import { programBuild } from "./native.ts";
@@ -19,12 +20,12 @@ const maxSocketPath = 100;
 export function hostAddress(modelsFolder: string): HostAddress {
   const identity = JSON.stringify([
     process.getuid?.() ?? 0,
-    realPath(resolve(modelsFolder)),
+    realPathToBe(resolve(modelsFolder)),
     VERSION,
     programBuild(),
     protocolVersion,
   ]);
-  const name = `memq-${new Bun.CryptoHasher("sha256").update(identity).digest("hex").slice(0, 16)}`;
+  const name = `memq-${sha256(identity).slice(0, 16)}`;
   const base = socketFolder(name);
   return { socket: join(base, `${name}.sock`), lock: join(base, `${name}.lock`), log: join(base, `${name}.log`) };
 }
@@ -50,11 +51,11 @@ function isOurs(folder: string): boolean {
 }
 
 /** The path without symbolic links, also of a folder that is not there yet: creating it must not change its host. */
-function realPath(folder: string): string {
+function realPathToBe(folder: string): string {
   try {
     return realpathSync(folder);
   } catch {
     const parent = dirname(folder);
-    return parent === folder ? folder : join(realPath(parent), basename(folder));
+    return parent === folder ? folder : join(realPathToBe(parent), basename(folder));
   }
 }

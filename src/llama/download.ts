@@ -3,6 +3,7 @@ import { open, readdir, rename, rm, type FileHandle } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { asMemqError, MemqError, messageOf } from "../errors.ts";
 import { withoutCredentials } from "../printable.ts";
+import { sha256 } from "../sha256.ts";
 import { belongsToHub } from "./model-source.ts";
 
 export type DownloadProgress = { file: string; received: number; /** 0 when the server does not say. */ total: number };
@@ -34,7 +35,7 @@ export async function downloadFile(
   remote: RemoteFile,
   options: DownloadOptions,
 ): Promise<void> {
-  const part = `${target}.${new Bun.CryptoHasher("sha256").update(`${url}\n${remote.etag}`).digest("hex").slice(0, 12)}.part`;
+  const part = `${target}.${sha256(`${url}\n${remote.etag}`).slice(0, 12)}.part`;
   await removeOtherParts(target, part);
   const file = await open(part, "a+", 0o600);
   try {

@@ -2,6 +2,7 @@ import { homedir } from "node:os";
 import { basename, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { MemqError } from "../errors.ts";
+import { sha256 } from "../sha256.ts";
 
 /** Where a model comes from. */
 export type ModelSource =
@@ -87,7 +88,7 @@ function urlSource(spec: string, hub: string): ModelSource {
   const name = safeName(decodeURIComponent(basename(url.pathname)));
   if (!/\.gguf$/i.test(name)) throw badSpec(spec);
   // Two addresses may end in the same name.
-  const digits = new Bun.CryptoHasher("sha256").update(spec).digest("hex").slice(0, 8);
+  const digits = sha256(spec).slice(0, 8);
   return { kind: "remote", url: spec, fileName: `url_${safeName(url.hostname)}_${digits}_${name}` };
 }
 

@@ -1,6 +1,6 @@
 import { resolveAgentHome } from "../home/agent-home.ts";
 import { normalizedAgentId } from "../home/agents.ts";
-import type { JsonObject } from "../home/json.ts";
+import type { JsonObject } from "../json.ts";
 import { builtinAgent, type ServedAgent, servedAgent } from "./backend.ts";
 import type { Change, MemoryEngine } from "./engine.ts";
 import { openMemoryEngine } from "./engine.ts";

@@ -1,7 +1,7 @@
 import { keyOriginOf, probedProvider, type ProviderProbe } from "../embed/probe.ts";
 import type { OpenedProvider } from "../embed/registry.ts";
 import type { EmbeddingProvider } from "../embed/types.ts";
-import type { JsonValue } from "../home/json.ts";
+import type { JsonValue } from "../json.ts";
 import { explainKeys } from "../home/resolve-keys.ts";
 import type { Collection, Home } from "../home/types.ts";
 import { cachedVectorCount } from "../store/cache.ts";

@@ -1,3 +1,4 @@
+import { isObject } from "../json.ts";
 import { utcMidnight } from "./dates.ts";
 import { titleOf } from "./title.ts";
 import type { NoteFacts } from "./types.ts";
@@ -25,7 +26,7 @@ async function parseFields(yaml: string): Promise<Record<string, unknown>> {
   const { parse } = await import("yaml");
   try {
     const fields: unknown = parse(yaml, { logLevel: "silent", schema: "core", uniqueKeys: false, maxAliasCount: 20 });
-    return typeof fields === "object" && fields !== null && !Array.isArray(fields) ? { ...fields } : {};
+    return isObject(fields) ? { ...fields } : {};
   } catch {
     return {};
   }

@@ -1,6 +1,6 @@
-import { realpathSync } from "node:fs";
 import { join } from "node:path";
 import { documentCutting } from "../home/document-cutting.ts";
+import { realPath } from "../home/paths.ts";
 import type { Collection, Home } from "../home/types.ts";
 import { passageText } from "../notes/passage-text.ts";
 import type { PassageDraft } from "../notes/types.ts";
@@ -126,12 +126,8 @@ function realFileOf({ collection, path }: DocumentRow, { collections, request }:
   const { root = "", followLinks = false } = collections.get(collection) ?? {};
   const file = join(root, path);
   if (request.collections.length < 2 && !followLinks) return file;
-  try {
-    return realpathSync(file);
-  } catch {
-    // A file that is gone is known by its name alone.
-    return file;
-  }
+  // A file that is gone is known by its name alone.
+  return realPath(file);
 }
 
 /** The same file as a document of the first searched collection that holds it, whichever of them the query found. */

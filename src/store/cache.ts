@@ -1,3 +1,4 @@
+import { sha256 } from "../sha256.ts";
 import { withWriterLock } from "./lock.ts";
 import { inTransaction, openIndex } from "./open.ts";
 import { bytesToVector, vectorBytes } from "./vector-packed.ts";
@@ -57,7 +58,7 @@ export function cachedVectorCount(index: Index): number {
  * `expandQuery` {query, model}; `rerank` {query, model, chunk}. `model` is the full URI.
  */
 export function llmCacheKey(kind: "expandQuery" | "rerank", body: Record<string, string>): string {
-  return new Bun.CryptoHasher("sha256").update(kind + JSON.stringify(body)).digest("hex");
+  return sha256(kind + JSON.stringify(body));
 }
 
 export function readLlmCache(index: Index, key: string): string | null {

@@ -1,3 +1,4 @@
+import { sha256 } from "../sha256.ts";
 import { readMeta, writeMeta } from "./meta.ts";
 import type { Index, VectorIdentity } from "./types.ts";
 
@@ -19,7 +20,7 @@ function identityFields(identity: VectorIdentity): string {
 export function cacheSpace(identity: VectorIdentity): string {
   const { provider, model, endpoint, dimensions, documentInputType, promptForm } = identity;
   const parts = JSON.stringify([provider, model, endpoint, dimensions, documentInputType, promptForm]);
-  return new Bun.CryptoHasher("sha256").update(parts).digest("hex").slice(0, 16);
+  return sha256(parts).slice(0, 16);
 }
 
 function readIdentity(index: Index, key: string): VectorIdentity | null {

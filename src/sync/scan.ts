@@ -1,6 +1,7 @@
 import { type Dirent, lstatSync, readdirSync, realpathSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { messageOf } from "../errors.ts";
+import { isInside } from "../home/paths.ts";
 import type { Collection } from "../home/types.ts";
 import { type PathRules, pathRules } from "./patterns.ts";
 
@@ -186,10 +187,6 @@ function enter(walk: Walk, path: string, realPath: string | null): void {
   walk.around.push(realPath ?? `${parent}/${path.slice(path.lastIndexOf("/") + 1)}`);
   scanFolder(walk, path);
   walk.around.pop();
-}
-
-function isInside(path: string, folder: string): boolean {
-  return path === folder || path.startsWith(folder.endsWith("/") ? folder : `${folder}/`);
 }
 
 function realPathOf(path: string): string | null {

@@ -31,6 +31,30 @@ const NOT_LOADED_BY_WORDS: Record<string, string[]> = {
 /** Built-in modules that load in well under a millisecond; `node:os`, `node:util`, `node:crypto`, `node:tty` and promises of files don't. */
 const CHEAP_BUILT_INS = new Set(["bun:sqlite", "node:fs", "node:path"]);
 
+/** What people and programs write into it. */
+const MORE_OF_INDEX_YML = `
+    ignore: ["drafts/**", "*.tmp"]
+    context:
+      "": "Birds: where they stood"
+      /2025: |
+        Last year, in two parts
+        Note: the second is "lost"
+        See also: https://example.org
+  other:
+    path: ${JSON.stringify(join(tmpdir(), "none"))} # later: more
+    pattern: "**/*.{md,txt}, *.org" # Note: both
+    context: {}
+    ignore:
+      - "!kept/**"
+      - tmp
+  # third:
+  #   path: /x
+global_context: It's all of it, and more
+models:
+  embed: hf:me/m/m.gguf
+later: true
+`;
+
 const root = resolve(import.meta.dir, "../..");
 const folder = mkdtempSync(join(tmpdir(), "memq-start-"));
 const workspace = join(folder, "notes");
@@ -79,6 +103,16 @@ test.each(Object.entries(searches))("a cold `%s` imports no built-in module that
         .map((found) => `${path} imports ${found.path}`),
     );
   expect(slow).toEqual([]);
+});
+
+test("an ordinary index.yml needs no slow parser", async () => {
+  const file = join(env.XDG_CONFIG_HOME, "qmd/index.yml");
+  const plain = readFileSync(file, "utf8");
+  writeFileSync(file, `${plain}${MORE_OF_INDEX_YML}`);
+  const { modules, stdout } = await modulesOf(searches.search);
+  writeFileSync(file, plain);
+  expect(stdout).toContain("heron");
+  expect(modules.filter((path) => path.includes("yaml"))).toEqual([]);
 });
 
 test("`--version` loads next to nothing", async () => {

@@ -13,8 +13,8 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { array, assert, asyncProperty, constantFrom, dictionary, pre, record, string } from "fast-check";
-import { parse, stringify } from "yaml";
+import { array, assert, asyncProperty, constantFrom, dictionary, nat, pre, record, string, tuple } from "fast-check";
+import { parse, parseDocument, stringify } from "yaml";
 import {
   addCollection,
   createIndexYml,
@@ -192,6 +192,62 @@ describe("reading", () => {
       context: { "": "Everything I wrote", "/2025": "Last year" },
     });
     expect(rows?.collections[0]).toMatchObject({ ignore: null, updateCommand: null, context: null });
+  });
+
+  test.each([
+    "collections:\n    a:\n        path: /x\n    a:\n        path: /y\n",
+    "collections:\n  a:\n    path: /x\n    path: /y\n",
+    "collections:\n  a: {path: /x, path: /y}\n",
+    "{collections: {a: {path: /x}, a: {path: /y}}}\n",
+    "collections:\n  'a':\n    path: /x\n  a:\n    path: /y\n",
+    "collections:\n  a :\n    path: /x\n  a:\n    path: /y\n",
+    "collections:\n  ? a\n  : path: /x\n  ? a\n  : path: /y\n",
+    "collections:\r\n   a:\r\n      path: /x\r\n   a:\r\n      path: /y\r\n",
+    'collections:\n  a:\n    path: /x\n  "\\x61":\n    path: /y\n',
+    "collections: !!map\n  a:\n    path: /x\n  a:\n    path: /y\n",
+    "collections:\n  a:\n    path: /x\n    context: &c\n      /d: one\n  b:\n    path: /y\n    context: *c\n    path: /z\n",
+  ])("of a key that stood twice the last was taken: %j", async (text) => {
+    const error = await readQmdConfig(fresh(text)).catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ code: "CONFIG_SYNTAX", message: expect.stringContaining("Map keys must be unique") });
+  });
+
+  test("no way to write a key twice goes unseen (property)", async () => {
+    const keys = ["a", "b", "c d", "'a'", '"b"', '"\\x61"', "a ", "/a", "1", "1.0", "null", "~", "Note", "- a"];
+    const values = [
+      "",
+      "x",
+      "|",
+      '"a: b',
+      "'",
+      "{}",
+      "{a: 1, a: 2}",
+      "{b, b}",
+      "[a: 1]",
+      "&x",
+      "*x",
+      "!!map",
+      "# a: b",
+    ];
+    const line = tuple(
+      nat({ max: 4 }),
+      constantFrom(...keys),
+      constantFrom(":", ":", ":", ":\t", "", " # "),
+      constantFrom(...values),
+    );
+    await assert(
+      asyncProperty(array(line, { minLength: 1, maxLength: 8 }), async (lines) => {
+        const text = lines
+          .map(([indent, key, colon, value]) => `${" ".repeat(indent)}${key}${colon} ${value}\n`)
+          .join("");
+        const strict = parseDocument(text);
+        const problem = await readQmdConfig(fresh(text)).then(
+          () => null,
+          ({ code }: { code: string }) => code,
+        );
+        if (strict.errors.some(({ code }) => code === "DUPLICATE_KEY")) expect(problem).toBe("CONFIG_SYNTAX");
+      }),
+      { numRuns: 1000 },
+    );
   });
 
   test("the quick parser and the strict one read alike (property)", async () => {

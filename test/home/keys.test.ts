@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { keyReference } from "../../src/home/key-reference.ts";
 import { KEYS, KEY_GROUPS } from "../../src/home/keys.ts";
-import type { JsonObject, JsonValue } from "../../src/home/json.ts";
+import type { JsonObject, JsonValue } from "../../src/json.ts";
 import { explainKeys, resolveKeys } from "../../src/home/resolve-keys.ts";
 
 /** `{a: {b: value}}` for `a.b`. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { chmodSync } from "node:fs";
-import type { JsonObject, JsonValue } from "../../src/home/json.ts";
+import { chmodSync, readFileSync } from "node:fs";
+import type { JsonObject, JsonValue } from "../../src/json.ts";
 import { secretOf } from "../../src/home/secrets.ts";
 import { sandbox } from "./workspace.ts";
 
@@ -75,6 +75,18 @@ describe("one secret", () => {
     expect(error.message).toStartWith("memory.search.remote.apiKey ");
     expect(`${error.message} ${JSON.stringify(error)}`).not.toContain(KEY);
   });
+});
+
+test("a key was waited for until all that its command had left in the background was gone", async () => {
+  const box = sandbox();
+  const command = box.write("bin/agent", `#!/bin/sh\nsleep 60 & echo $! > "$0.pid"\necho ${KEY}\n`);
+  chmodSync(command, 0o755);
+  const agent = { source: "exec", command, jsonOnly: false, timeoutMs: 60_000, passEnv: ["PATH"] };
+  const config: JsonObject = { secrets: { providers: { agent } } };
+  const env = { HOME: box.home, PATH: process.env["PATH"] };
+  const reference = { source: "exec", provider: "agent", id: "value" };
+  expect(await secretOf(reference, "memory.search.remote.apiKey", { config, env, stateDir: box.state })).toBe(KEY);
+  process.kill(Number(readFileSync(`${command}.pid`, "utf8")));
 });
 
 describe("a provider's key", () => {

@@ -1,7 +1,7 @@
 // Editing other programs' configuration files: what is not meant stays, to the character.
 import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
-import type { JsonValue } from "../../src/home/json.ts";
+import type { JsonValue } from "../../src/json.ts";
 import { withItem, withValue } from "../../src/integrations/json5-edit.ts";
 import { withServerTable } from "../../src/integrations/toml-edit.ts";
 

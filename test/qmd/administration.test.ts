@@ -97,6 +97,20 @@ describe("a collection", () => {
   });
 });
 
+test("update waited for what an update command had left in the background", async () => {
+  const home = await homeOf({ "n/a.md": "a\n" });
+  await home.run(
+    "collection",
+    "update-cmd",
+    "n",
+    "sleep 60 & echo $! > pid; printf 'start\\303'; printf '\\251\\n'; exit 4",
+  );
+  const [exitCode, stdout] = await said(home, "update");
+  process.kill(Number(readFileSync(join(home.root, "n/pid"), "utf8")));
+  expect(exitCode).toBe(4);
+  expect(stdout).toContain("    starté\n✗ Update command failed with exit code 4\n");
+});
+
 test("contexts are added by path, by name and for everything, listed and removed", async () => {
   const home = await homeOf({ "n/sub/a.md": "# A\n\nhello\n" });
   expect(await runIn(home, "n/sub", "context", "add", "words about this folder")).toBe(

@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { readFileSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
-import type { JsonObject } from "../../src/home/json.ts";
+import type { JsonObject } from "../../src/json.ts";
 import type { Hit } from "../../src/search/types.ts";
 import { sharedPath } from "../shared.ts";
 import { type Notes, type TestHome, hashedWords, standIn, testHome } from "./homes.ts";

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { EmbeddingProvider } from "../../src/embed/types.ts";
 import { type AgentHome, resolveAgentHome } from "../../src/home/agent-home.ts";
-import type { JsonObject } from "../../src/home/json.ts";
+import type { JsonObject } from "../../src/json.ts";
 import type { Home } from "../../src/home/types.ts";
 import { search } from "../../src/search/search.ts";
 import type { SearchAnswer, SearchRequest } from "../../src/search/types.ts";

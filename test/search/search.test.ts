@@ -4,7 +4,7 @@ import { rmSync, unlinkSync } from "node:fs";
 import { join } from "node:path";
 import type { EmbeddingProvider } from "../../src/embed/types.ts";
 import { MemqError } from "../../src/errors.ts";
-import type { JsonObject } from "../../src/home/json.ts";
+import type { JsonObject } from "../../src/json.ts";
 import type { Hit } from "../../src/search/types.ts";
 import { type TestHome, hashedWords, standIn, testHome } from "./homes.ts";
 

@@ -12,6 +12,9 @@ import { gated } from "../qmd/trust-gate.ts";
 /** From this share of orphaned vectors on, `cleanup` is recommended. */
 const ORPHANS_WORTH_SAYING = 0.1;
 
+/** How long the pipes of a command that has ended are read: what it left in the background may hold them open for ever. */
+const PIPE_MS = 250;
+
 /**
  * `update`: runs the collections' update commands where they are trusted, and indexes what changed. The exit code is that of the first
  * command that failed; the notes are indexed all the same.
@@ -63,12 +66,25 @@ async function runHook({ name, update }: QmdCollectionConfig, qmd: QmdHome): Pro
   const child = Bun.spawn(["bash", "-c", update], { cwd: root, stdin: "ignore", stdout: "pipe", stderr: "pipe" });
   const end = (): void => child.kill();
   process.once("exit", end);
-  const [stdout, stderr] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
+  const ended = child.exited.then(() => Bun.sleep(PIPE_MS));
+  const [stdout, stderr] = await Promise.all([textUntil(child.stdout, ended), textUntil(child.stderr, ended)]);
   const code = await child.exited;
   process.off("exit", end);
   writeOut(indented(stdout) + indented(stderr));
   if (code !== 0) writeOut(`✗ Update command failed with exit code ${code}\n`);
   return code;
+}
+
+/** What a stream holds up to its end, or until `ended` where something else keeps it open. */
+async function textUntil(stream: ReadableStream<Uint8Array>, ended: Promise<unknown>): Promise<string> {
+  const reader = stream.getReader();
+  const decoder = new TextDecoder();
+  let text = "";
+  void ended.then(() => reader.cancel());
+  for (let next = await reader.read(); !next.done; next = await reader.read()) {
+    text += decoder.decode(next.value, { stream: true });
+  }
+  return text + decoder.decode();
 }
 
 function indented(text: string): string {

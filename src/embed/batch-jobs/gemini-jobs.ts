@@ -2,6 +2,7 @@ import { urlOf } from "../connection.ts";
 import { EmbedError, redacted } from "../errors.ts";
 import { requestJson, requestText, type Exchange } from "../exchange.ts";
 import { geminiRequest, type GeminiForm } from "../gemini.ts";
+import { sha256 } from "../../sha256.ts";
 import { multipart } from "./multipart.ts";
 import type { JobLine, JobService, JobState } from "./types.ts";
 
@@ -25,7 +26,7 @@ export function geminiJobs(form: GeminiForm): JobService {
     line: ({ key, input }) =>
       JSON.stringify({ key, request: { ...geminiRequest(form, "document", input), model: `models/${model}` } }),
     async upload(jsonl, signal, context) {
-      const tag = new Bun.CryptoHasher("sha256").update(jsonl).digest("hex").slice(0, 16);
+      const tag = sha256(jsonl).slice(0, 16);
       const file = { file: { displayName: `memory-embeddings-${tag}`, mimeType: "application/jsonl" } };
       const { contentType, body } = multipart("related", [
         { headers: { "Content-Type": "application/json; charset=UTF-8" }, text: JSON.stringify(file) },

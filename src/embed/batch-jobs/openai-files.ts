@@ -2,6 +2,7 @@ import { urlOf } from "../connection.ts";
 import { EmbedError, redacted } from "../errors.ts";
 import { requestJson, requestText, type Exchange, type ExchangeContext } from "../exchange.ts";
 import { openAiBody, type OpenAiForm } from "../openai-form.ts";
+import { sha256 } from "../../sha256.ts";
 import { multipart } from "./multipart.ts";
 import type { JobEntry, JobLine, JobService, JobState } from "./types.ts";
 
@@ -105,5 +106,5 @@ function parsed(value: unknown, secrets: readonly string[]): JobLine | null {
 }
 
 function fileTag(jsonl: string): string {
-  return new Bun.CryptoHasher("sha256").update(jsonl).digest("hex");
+  return sha256(jsonl);
 }

@@ -1,4 +1,5 @@
 import type { EmbeddingSettings } from "../../home/types.ts";
+import { sha256 } from "../../sha256.ts";
 import { pooled, type Item } from "../batches.ts";
 import { EmbedError, embedErrorOf } from "../errors.ts";
 import type { ExchangeContext } from "../exchange.ts";
@@ -31,10 +32,7 @@ const FORGET_AFTER_MS = 7 * 24 * 3600_000;
 
 /** Names an input across restarts: the first 32 hexadecimal digits of SHA-256 over title and text. */
 export function jobKey(input: EmbedInput): string {
-  return new Bun.CryptoHasher("sha256")
-    .update(`${input.title ?? ""}\0${input.text}`)
-    .digest("hex")
-    .slice(0, 32);
+  return sha256(`${input.title ?? ""}\0${input.text}`).slice(0, 32);
 }
 
 /**

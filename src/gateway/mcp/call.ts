@@ -1,7 +1,8 @@
 import { MemqError, messageOf } from "../../errors.ts";
+import { isObject } from "../../json.ts";
 import { RpcError } from "../jsonrpc.ts";
 import { metaOf } from "./protocol.ts";
-import { faultIn, isObject, withDefaults } from "./schema.ts";
+import { faultIn, withDefaults } from "./schema.ts";
 import type { McpRequest } from "./server.ts";
 import type { McpSurface, Tool, ToolAnswer, ToolCall } from "./surface.ts";
 import { failure } from "./surface.ts";

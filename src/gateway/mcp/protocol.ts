@@ -1,5 +1,5 @@
+import { isObject } from "../../json.ts";
 import { RpcError } from "../jsonrpc.ts";
-import { isObject } from "./schema.ts";
 
 /** The stateless revision, where each request says which version it speaks (specification 2026-07-28, basic/versioning). */
 export const MODERN_VERSION = "2026-07-28";

@@ -1,4 +1,5 @@
 import { MemqError } from "../../errors.ts";
+import { isObject } from "../../json.ts";
 
 type TypeName = "string" | "number" | "integer" | "boolean" | "array" | "object" | "null";
 
@@ -137,8 +138,4 @@ function article(type: TypeName): string {
     null: "null",
   };
   return names[type] ?? `a ${type}`;
-}
-
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

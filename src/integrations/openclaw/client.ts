@@ -2,8 +2,8 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { usageError } from "../../errors.ts";
-import type { JsonObject, JsonValue } from "../../home/json.ts";
-import { textAt, valueAt } from "../../home/json.ts";
+import type { JsonObject, JsonValue } from "../../json.ts";
+import { textAt, valueAt } from "../../json.ts";
 import { loadConfig } from "../../home/openclaw-config.ts";
 import { absolutePath } from "../../home/paths.ts";
 import { configFile, stateFolder } from "../../home/state-dir.ts";
