@@ -2,6 +2,7 @@ import { linkSync, mkdirSync, readFileSync, rmSync, statSync, unlinkSync, writeF
 import { dirname } from "node:path";
 import { MemqError } from "../errors.ts";
 import { patienceMs } from "./patience.ts";
+import { processStart } from "./process-facts.ts";
 
 const DEFAULT_WAIT_MS = 120_000;
 
@@ -147,30 +148,15 @@ function isAlive(holder: Holder): boolean {
   } catch (error) {
     if ((error as { code?: string }).code !== "EPERM") return false;
   }
-  const started = startTime(holder.pid);
+  const started = processStart(holder.pid);
   return started === null || holder.started === "" || started === holder.started;
 }
 
 let started: string | undefined;
 
-/** As `startTime`, for this process; "" when that can't be told. */
+/** As `processStart`, for this process; "" when that can't be told. */
 function ownStartTime(): string {
-  return (started ??= startTime(process.pid) ?? "");
-}
-
-/** When a process was started, in the system's own notation; null when that can't be told. */
-function startTime(pid: number): string | null {
-  try {
-    if (process.platform === "linux") {
-      // The name in the second field may hold blanks and brackets; the start time is the twentieth field after it.
-      const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-      return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19] ?? null;
-    }
-    const ps = Bun.spawnSync(["ps", "-o", "lstart=", "-p", String(pid)], { stderr: "ignore" });
-    return ps.stdout.toString().trim() || null;
-  } catch {
-    return null;
-  }
+  return (started ??= processStart(process.pid) ?? "");
 }
 
 function busy(path: string): MemqError {

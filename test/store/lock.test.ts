@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "
 import { dirname, join } from "node:path";
 import { MemqError } from "../../src/errors.ts";
 import { withWriterLock, writerOf } from "../../src/store/lock.ts";
+import { toldByPs } from "../../src/store/process-facts.ts";
 import { temporaryFolder } from "./helpers.ts";
 
 function newIndexPath(): string {
@@ -83,3 +84,18 @@ test("a folder that takes no lock is named, and not a file of the moment", async
   const refused = withWriterLock(join(folder, "x".repeat(250)), () => {});
   expect(await refused.catch((error: unknown) => error)).toMatchObject({ path: folder });
 });
+
+test.each(["UTC", "Pacific/Auckland", "America/St_Johns"])(
+  "a holder asked about from another time zone counted as dead (%s)",
+  (zone) => {
+    const { TZ, LC_ALL } = process.env;
+    Object.assign(process.env, { TZ: zone, LC_ALL: "de_DE.UTF-8" });
+    const told = toldByPs(process.pid, "lstart");
+    for (const [name, value] of Object.entries({ TZ, LC_ALL })) {
+      if (value === undefined) delete process.env[name];
+      else process.env[name] = value;
+    }
+    // Seconds of slack: what the system tells is rounded.
+    expect(Math.abs(Date.parse(`${told} UTC`) - performance.timeOrigin)).toBeLessThan(5000);
+  },
+);

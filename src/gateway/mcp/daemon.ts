@@ -3,6 +3,7 @@ import { chmodSync, closeSync, mkdirSync, openSync, readFileSync, rmSync, writeF
 import { dirname } from "node:path";
 import { MemqError } from "../../errors.ts";
 import { withWriterLock, writerOf } from "../../store/lock.ts";
+import { toldByPs } from "../../store/process-facts.ts";
 
 /**
  * Where a server in the background is known: a file with its process id for people and for qmd, beside it the lock that it holds while
@@ -129,8 +130,7 @@ function writtenPid(path: string): number | null {
 
 /** Whether a process that holds no lock of ours is an HTTP server all the same, as qmd starts it. */
 function isForeignServer(pid: number): boolean {
-  const ps = Bun.spawnSync(["ps", "-o", "args=", "-p", String(pid)], { stderr: "ignore" });
-  const line = ps.stdout.toString();
+  const line = toldByPs(pid, "args") ?? "";
   return /\bqmd\b/.test(line) && /\bmcp\b.*--http\b/.test(line);
 }
 
