@@ -105,7 +105,8 @@ async function answerOf(
   { collections, deadline, provider }: Prepared,
 ): Promise<SearchAnswer> {
   const { home } = qmd;
-  const { how, document, limit, minScore, intent } = question;
+  const { how, document, minScore, intent } = question;
+  const limit = Math.floor(question.limit);
   const common = { collections, deadline, limit, minScore, asOf: Date.now(), profile: home.search };
   if (how === "words") return search({ home, index, provider }, { ...common, query: primaryQuery(document) });
   if (how === "meaning" && provider === null)
@@ -125,7 +126,7 @@ async function answerOf(
       {
         ...common,
         document,
-        candidateLimit: question.candidateLimit ?? CANDIDATES,
+        candidateLimit: Math.floor(question.candidateLimit ?? CANDIDATES),
         rrf: false,
         ...(intent === undefined ? {} : { intent }),
         ...(models.expand === undefined ? {} : { expand: models.expand }),
