@@ -1,6 +1,7 @@
 import type { AgentHome } from "../home/agent-home.ts";
 import { cutAtGrapheme } from "../search/snippet.ts";
 import { dateInZone } from "../notes/dates.ts";
+import { MAX_NOTE_BYTES } from "../notes/decode.ts";
 import { dayBefore } from "./dates.ts";
 import { readOwnNote } from "./own-note.ts";
 import { isMainPrivate, sessionFacts } from "./sessions.ts";
@@ -51,7 +52,7 @@ export async function sessionContext(options: {
 
 /** The file, null when there is none, or a sentence that says why it was not read. */
 async function readContextFile(workspace: string, path: string): Promise<ContextFile | string | null> {
-  const note = await readOwnNote(workspace, path);
+  const note = await readOwnNote(workspace, path, MAX_NOTE_BYTES);
   if (note === null || typeof note === "string") return note;
   const { text } = note;
   return { path, text: cutAtGrapheme(text, MAX_CONTEXT_CHARS), truncated: text.length > MAX_CONTEXT_CHARS };

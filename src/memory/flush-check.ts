@@ -1,7 +1,8 @@
 import { asMemqError } from "../errors.ts";
 import type { AgentHome } from "../home/agent-home.ts";
 import { readFlush, writeFlush } from "../store/meta.ts";
-import { openIndex } from "../store/open.ts";
+import { withWriterLock } from "../store/lock.ts";
+import { openIndex, openReadyIndex } from "../store/open.ts";
 import type { Index } from "../store/types.ts";
 import { type FlushAnswer, flushAnswer } from "./flush.ts";
 import { readSessions } from "./visibility.ts";
@@ -33,18 +34,18 @@ export function checkFlush(agent: AgentHome, index: Index, request: FlushRequest
 const PAUSE_MS = 20;
 const PATIENCE_MS = 60_000;
 
+type Flush = { sessionKey: string; compactionCount: number };
+
 /**
- * Remembers that the flush of a compaction cycle has run. A single short statement: SQLite's own lock suffices, and a sync that holds
- * the writer's lock for minutes is not waited for, only its transactions. Meanwhile the process answers others.
+ * Remembers that the flush of a compaction cycle has run. A single short statement: SQLite's own lock suffices where the index is
+ * ready, and a sync that holds the writer's lock for minutes is not waited for, only its transactions. An index that has to be made,
+ * migrated or set aside first is a matter for the writer, whose lock is taken. Meanwhile the process answers others.
  */
-export async function recordFlush(
-  agent: AgentHome,
-  request: { sessionKey: string; compactionCount: number },
-): Promise<void> {
+export async function recordFlush(agent: AgentHome, request: Flush): Promise<void> {
   const end = Date.now() + PATIENCE_MS;
   for (;;) {
     try {
-      return writeOnce(agent.home.indexPath, request);
+      return await writeOnce(agent.home.indexPath, request);
     } catch (error) {
       if (asMemqError(error).code !== "INDEX_BUSY" || Date.now() > end) throw error;
       await Bun.sleep(PAUSE_MS);
@@ -52,11 +53,14 @@ export async function recordFlush(
   }
 }
 
-function writeOnce(
-  path: string,
-  { sessionKey, compactionCount }: { sessionKey: string; compactionCount: number },
-): void {
-  const index = openIndex(path, { mode: "write", patienceMs: 0 });
+async function writeOnce(path: string, flush: Flush): Promise<void> {
+  const ready = openReadyIndex(path);
+  if (ready !== null) return writeAndClose(ready, flush);
+  const write = (): void => writeAndClose(openIndex(path, { mode: "write", patienceMs: 0 }), flush);
+  return withWriterLock(path, write, { timeoutMs: 0 });
+}
+
+function writeAndClose(index: Index, { sessionKey, compactionCount }: Flush): void {
   try {
     writeFlush(index, sessionKey.toLowerCase(), compactionCount, Date.now());
   } finally {

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { messageOf } from "../errors.ts";
 import type { Env } from "../home/paths.ts";
 import type { Home } from "../home/types.ts";
-import { decodeNote } from "../notes/decode.ts";
+import { decodeNote, MAX_NOTE_BYTES, MAX_NOTE_MB } from "../notes/decode.ts";
 import { cutAtGrapheme } from "../search/snippet.ts";
 import { type NotePlace, notePlaces, wayBelow } from "./note-place.ts";
 
@@ -54,6 +54,8 @@ function readPlace(place: NotePlace, window: Omit<GetRequest, "path">, maxChars:
   try {
     const bytes = readInside(place);
     if (bytes === null) return null;
+    if (bytes === "large")
+      return refusal(path, "MEMORY_READ_FAILED", `${quoted(path)} is larger than ${MAX_NOTE_MB} MB.`);
     if (bytes === "link") {
       return refusal(path, "MEMORY_PATH_NOT_ALLOWED", `${quoted(path)} is not a regular file inside this memory.`);
     }
@@ -77,8 +79,8 @@ function uncited({ path, from, lines }: GetRequest): GetRequest | null {
   return { path: note, from: from ?? Number(start), lines: lines ?? (from === undefined ? count : undefined) };
 }
 
-/** The bytes, null when there is no such file, "link" when a symbolic link or something that is no file stands in the way. */
-function readInside({ root, parts, followLinks }: NotePlace): Uint8Array | null | "link" {
+/** The bytes, null when there is no such file, "link" when a symbolic link or something that is no file stands in the way, "large" for no note's size. */
+function readInside({ root, parts, followLinks }: NotePlace): Uint8Array | null | "link" | "large" {
   let path = root;
   try {
     if (followLinks) {
@@ -103,12 +105,12 @@ function readInside({ root, parts, followLinks }: NotePlace): Uint8Array | null 
 }
 
 /** Reads the very file that was looked at, so one exchanged meanwhile is not followed out. */
-function readSameFile(path: string, before: { dev: number; ino: number }): Uint8Array | "link" {
+function readSameFile(path: string, before: { dev: number; ino: number }): Uint8Array | "link" | "large" {
   const descriptor = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {
     const opened = fstatSync(descriptor);
     if (opened.dev !== before.dev || opened.ino !== before.ino) return "link";
-    return readFileSync(descriptor);
+    return opened.size > MAX_NOTE_BYTES ? "large" : readFileSync(descriptor);
   } finally {
     closeSync(descriptor);
   }

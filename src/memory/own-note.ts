@@ -8,9 +8,14 @@ export type OwnNote = { text: string; file: string; stamp: string };
 
 /**
  * Reads a note of the workspace as it is now: null when there is none, or a sentence that says why it was not read. With `known`, what
- * was read before, an unchanged file is not read again.
+ * was read before, an unchanged file is not read again. What is longer than `maxBytes` is not read either.
  */
-export async function readOwnNote(workspace: string, path: string, known?: OwnNote): Promise<OwnNote | string | null> {
+export async function readOwnNote(
+  workspace: string,
+  path: string,
+  maxBytes: number,
+  known?: OwnNote,
+): Promise<OwnNote | string | null> {
   const full = join(workspace, path);
   try {
     const stats = await lstat(full);
@@ -18,6 +23,7 @@ export async function readOwnNote(workspace: string, path: string, known?: OwnNo
     if (!stats.isFile() || (await realpath(full)) !== join(await realpath(workspace), path)) {
       return `${path} was not read: it is not a regular file inside the workspace.`;
     }
+    if (stats.size > maxBytes) return `${path} was not read: it is larger than ${Math.floor(maxBytes / 1024 ** 2)} MB.`;
     const stamp = `${stats.dev}:${stats.ino}:${stats.size}:${stats.mtimeMs}:${stats.ctimeMs}`;
     if (known?.stamp === stamp) return known;
     const { text } = decodeNote(await readFile(full));

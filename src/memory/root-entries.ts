@@ -24,6 +24,9 @@ type EntryFile = {
 
 type EntryWords = { tokens: string[]; phrases: string[][] };
 
+/** Nobody curates more, and the tokens of all of it are made before a message is answered. */
+const MAX_CURATED_BYTES = 1024 * 1024;
+
 /** What was read of each workspace's files: a message comes with every turn, the files change now and then. */
 const known = new Map<string, EntryFile>();
 
@@ -41,7 +44,7 @@ export async function readRootEntries(
   for (const path of paths) {
     const key = `${workspace}\0${path}`;
     const before = known.get(key);
-    const note = await readOwnNote(workspace, path, before?.note);
+    const note = await readOwnNote(workspace, path, MAX_CURATED_BYTES, before?.note);
     if (typeof note === "string") unread.push(note);
     if (note === null || typeof note === "string" || files.has(note.file)) continue;
     const file = note === before?.note ? before : entryFile(path, note, cutting, before?.words);

@@ -3,6 +3,7 @@ import { MemqError } from "../errors.ts";
 import type { OpenedProvider } from "../embed/registry.ts";
 import type { AgentHome } from "../home/agent-home.ts";
 import type { Collection, SearchProfile } from "../home/types.ts";
+import { FOUR_DIGIT_YEARS } from "../notes/dates.ts";
 import { sessionIdOf } from "../notes/transcript.ts";
 import { parseTime } from "../search/filters.ts";
 import { failureMakesUnavailable } from "../search/query-vector.ts";
@@ -197,7 +198,7 @@ function corpusOf(collections: Collection[], corpus: MemorySearchRequest["corpus
 function clockOf(asOf: string | number | undefined): number {
   if (asOf === undefined) return Date.now();
   const time = typeof asOf === "number" ? asOf : Date.parse(asOf);
-  if (Number.isFinite(time)) return time;
+  if (time >= FOUR_DIGIT_YEARS.from && time <= FOUR_DIGIT_YEARS.to) return time;
   throw new MemqError("BAD_TIME", `asOf: "${asOf}" is neither a date nor a time stamp.`, {
     hint: "Write a day (2026-02-10) or a time stamp (2026-02-10T14:15:00Z).",
     exitCode: 2,

@@ -13,7 +13,7 @@ import type { Index } from "../store/types.ts";
 import { loadVec } from "../store/vec-extension.ts";
 import { vectorDimensions } from "../store/vector-table.ts";
 import { missingVectorCounts } from "../store/vectors.ts";
-import { readDocument } from "../sync/read-document.ts";
+import { isTooLarge, reasonLeftOut } from "../sync/read-document.ts";
 import { scanCollections, type ScannedFile } from "../sync/scan.ts";
 import type { ServedAgent, ServingQmd } from "./backend.ts";
 import type { SyncState } from "./keeper.ts";
@@ -86,7 +86,7 @@ export async function memoryStatus(context: StatusContext): Promise<MemoryStatus
   const { provider, reason } = opened;
   const fallback = agent.fallback ?? opened.fallback;
   const counts = sourceCounts(index, home.collections);
-  const scan = context.deep ? await scanStatus(index, home) : undefined;
+  const scan = context.deep ? scanStatus(index, home) : undefined;
   const probe = context.deep && provider !== undefined ? await probedProvider(provider) : undefined;
   const dims = vectorDimensions(index);
   const identity = servingIdentity(index);
@@ -190,14 +190,14 @@ function sourceCounts(index: Index, collections: readonly Collection[]): MemoryS
  * Compares the folders with the index by size and time. Of the files that the index lacks, if they are few, it is told whether a sync
  * would take them: one that holds no text stays out for ever and leaves nothing to do.
  */
-async function scanStatus(index: Index, home: Home): Promise<{ status: ScanStatus; dirty: boolean }> {
+function scanStatus(index: Index, home: Home): { status: ScanStatus; dirty: boolean } {
   let dirty = false;
   const sources = new Map<string, ScanStatus["sources"][number]>();
   const scans = scanCollections(home.collections, { shareFiles: home.kind === "qmd" });
   for (const { collection, files, skipped, rootProblem } of scans) {
     const known = new Map(documentsOf(index, collection.name).map((document) => [document.path, document]));
     const lacking = files.filter(({ path }) => !known.has(path));
-    const leftOut = lacking.length > MOST_READ ? [] : await leftOutOf(lacking, home, collection);
+    const leftOut = lacking.length > MOST_READ ? [] : leftOutOf(lacking, home, collection);
     const isChanged = files.some(({ path, size, mtimeMs }) => {
       const document = known.get(path);
       return document !== undefined && (document.size !== size || document.mtimeMs !== mtimeMs);
@@ -219,18 +219,21 @@ async function scanStatus(index: Index, home: Home): Promise<{ status: ScanStatu
 /** More files than these are taken for new without a look into them. */
 const MOST_READ = 100;
 
+/** And more bytes, since a server answers nobody else meanwhile. */
+const MOST_READ_BYTES = 8 * 1024 * 1024;
+
 /** Those of the files that a sync leaves out, with its reason; none for a blank one, which needs no word. */
-async function leftOutOf(
+function leftOutOf(
   files: readonly ScannedFile[],
   home: Home,
   collection: Collection,
-): Promise<{ path: string; reason: string }[]> {
+): { path: string; reason: string }[] {
   const found: { path: string; reason: string }[] = [];
+  let bytes = 0;
   for (const file of files) {
-    const read = await readDocument(file, { home, collection, knownHash: null });
-    const path = `${collection.root}/${file.path}`;
-    if (read.kind === "blank") found.push({ path, reason: "" });
-    else if (read.kind === "unsuitable" || read.kind === "failed") found.push({ path, reason: read.reason });
+    if (!isTooLarge(file) && (bytes += file.size) > MOST_READ_BYTES) continue;
+    const reason = reasonLeftOut(file, home, collection);
+    if (reason !== null) found.push({ path: `${collection.root}/${file.path}`, reason });
   }
   return found;
 }

@@ -20,6 +20,9 @@ export function instantInZone(wall: number, timeZone?: string): number {
   return candidates.find((instant) => wallClock(instant, timeZone) === wall) ?? before ?? wall;
 }
 
+/** Instants whose year has four digits in every time zone. */
+export const FOUR_DIGIT_YEARS = { from: Date.parse("1000-01-02T00:00:00Z"), to: Date.parse("9999-12-30T00:00:00Z") };
+
 const DAY_MS = 86_400_000;
 let formatter: { timeZone: string | undefined; format: Intl.DateTimeFormat } | undefined;
 

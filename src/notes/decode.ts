@@ -4,6 +4,10 @@ export type Decoded =
   /** NUL bytes that no text encoding explains: not a note, whatever it is called. */
   | { text: null };
 
+/** A larger file is no note: it is named and left out, so that memory stays bounded. */
+export const MAX_NOTE_MB = 32;
+export const MAX_NOTE_BYTES = MAX_NOTE_MB * 1024 * 1024;
+
 const strictUtf8 = new TextDecoder("utf-8", { fatal: true });
 const lenientUtf8 = new TextDecoder("utf-8");
 

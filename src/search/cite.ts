@@ -7,7 +7,7 @@ import type { PassageDraft } from "../notes/types.ts";
 import { contentTexts, documentsByHashPrefix, documentsById } from "../store/documents.ts";
 import { passagesById } from "../store/passages.ts";
 import type { DocumentRow, Index, PassageRow } from "../store/types.ts";
-import { type FileState, fileState, passageNow } from "./fresh.ts";
+import { type FileState, fileState, lookBudget, passageNow, passageWords, samePassage } from "./fresh.ts";
 import { textScoreOf } from "./fuse.ts";
 import type { Ranked } from "./rank.ts";
 import { snippetOf } from "./snippet.ts";
@@ -32,9 +32,14 @@ export type Cited = { hits: Hit[]; notices: string[]; stale: boolean };
 export function cite(rows: Iterable<Ranked>, limit: number, context: CiteContext): Cited {
   const stored: Stored = { documents: new Map(), passages: new Map(), texts: new Map() };
   const files = new Map<number, FileState>();
+  const budget = lookBudget();
+  const words = passageWords(context.termsIn);
+  /** Changed files whose passages are looked through; the budget is charged once for each. */
+  const looked = new Set<number>();
   const shown: ShownBefore = new Map();
   const gone = new Set<string>();
   const outdated = new Set<string>();
+  const unread = new Set<string>();
   const hits: Hit[] = [];
   if (limit < 1) return { hits, notices: [], stale: false };
   for (const row of readAhead(rows, limit, context.index, stored)) {
@@ -42,7 +47,7 @@ export function cite(rows: Iterable<Ranked>, limit: number, context: CiteContext
     const collection = document && context.collections.get(document.collection);
     if (!document || !collection) continue;
     const cutting = documentCutting(context.home, collection, document.path);
-    const file = files.get(document.id) ?? fileState(document, collection, cutting);
+    let file = files.get(document.id) ?? fileState(document, collection, cutting, budget);
     files.set(document.id, file);
     if (file.state === "gone" && !context.request.keepGone) {
       gone.add(`${collection.pathPrefix}${document.path}`);
@@ -53,10 +58,18 @@ export function cite(rows: Iterable<Ranked>, limit: number, context: CiteContext
     // A sync that runs meanwhile may have replaced it.
     if (!passage || whole === undefined) continue;
     const text = passageText(whole, passage.pos, passage.length);
-    const now = file.state === "changed" ? file.passages : null;
-    const cited = now
-      ? passageNow({ ...row, text, byName: row.nameTier > 0 }, now, context.termsIn)
-      : { ...passage, text };
+    if (file.state === "changed" && !looked.has(document.id) && !samePassage({ text }, file.passages)) {
+      if (file.text.length > budget.characters) file = { state: "unread", inode: file.inode };
+      else {
+        budget.characters -= file.text.length;
+        looked.add(document.id);
+      }
+    }
+    if (file.state === "unread") unread.add(`${collection.pathPrefix}${document.path}`);
+    const cited =
+      file.state === "changed"
+        ? passageNow({ ...row, text, byName: row.nameTier > 0 }, file.passages, words)
+        : { ...passage, text };
     const body = file.state === "changed" ? file.text : whole;
     if (cited === null) outdated.add(`${collection.pathPrefix}${document.path}`);
     else {
@@ -66,7 +79,7 @@ export function cite(rows: Iterable<Ranked>, limit: number, context: CiteContext
     if (hits.length === limit) break;
   }
   const stale = files.values().some(({ state }) => state !== "current");
-  return { hits, notices: noticesOf(gone, outdated), stale };
+  return { hits, notices: noticesOf(gone, outdated, unread), stale };
 }
 
 /** What the index holds of the rows that were looked at. */
@@ -191,11 +204,13 @@ function explanationOf(row: Ranked): NonNullable<Hit["explain"]> {
   return { bm25, cosine, key, level, recency, importance, nameTier };
 }
 
-function noticesOf(gone: Set<string>, outdated: Set<string>): string[] {
+function noticesOf(gone: Set<string>, outdated: Set<string>, unread: Set<string>): string[] {
   const notices: string[] = [];
   if (gone.size > 0) notices.push(`Left out: ${listed(gone)}, gone since the last sync.`);
   if (outdated.size > 0)
     notices.push(`Left out: ${listed(outdated)}, changed since the last sync and no longer matching.`);
+  if (unread.size > 0)
+    notices.push(`Shown as indexed: ${listed(unread)}, changed since the last sync and too long to be searched anew.`);
   return notices;
 }
 

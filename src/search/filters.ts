@@ -1,5 +1,5 @@
 import { MemqError } from "../errors.ts";
-import { dateInZone, instantInZone, utcMidnight } from "../notes/dates.ts";
+import { dateInZone, FOUR_DIGIT_YEARS, instantInZone, utcMidnight } from "../notes/dates.ts";
 import type { DocumentRow } from "../store/types.ts";
 import { DAY_MS, dayInName } from "./recency.ts";
 
@@ -90,11 +90,9 @@ export function filterTest(
 
 /** The day of an instant, in the order of days also where its year has not four digits. */
 function dayOf(timeMs: number, timeZone: string | undefined): string {
-  if (timeMs < FOUR_DIGITS.from) return "";
-  return timeMs > FOUR_DIGITS.to ? "~" : dateInZone(timeMs, timeZone);
+  if (timeMs < FOUR_DIGIT_YEARS.from) return "";
+  return timeMs > FOUR_DIGIT_YEARS.to ? "~" : dateInZone(timeMs, timeZone);
 }
-
-const FOUR_DIGITS = { from: Date.parse("1000-01-02T00:00:00Z"), to: Date.parse("9999-12-30T00:00:00Z") };
 
 function plainTag(tag: string): string {
   return tag.replace(/^#/, "").normalize("NFC").toLowerCase();

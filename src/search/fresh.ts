@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { isInside } from "../home/paths.ts";
 import type { Collection } from "../home/types.ts";
 import { cutPassages } from "../notes/cut.ts";
-import { decodeNote } from "../notes/decode.ts";
+import { decodeNote, MAX_NOTE_BYTES } from "../notes/decode.ts";
 import type { Cutting, PassageDraft } from "../notes/types.ts";
 import type { DocumentRow } from "../store/types.ts";
 import { indexTokens } from "./tokens.ts";
@@ -14,15 +14,33 @@ export type FileState = {
   inode: string;
 } & (
   | { state: "current" | "gone" }
+  /** Changed, as size and time say, and too large to be read while somebody waits for an answer. */
+  | { state: "unread" }
   /** The file as it is now; no passages when it holds no text any more. */
   | { state: "changed"; text: string; passages: PassageDraft[] }
 );
 
 /**
+ * What looking through changed files may still cost the answer that waits for it, and a server's other answers with it: bytes to
+ * read and cut (2 MB take about 20 ms), and characters of passages to make tokens of (128,000 take about 50 ms).
+ */
+export type LookBudget = { bytes: number; characters: number };
+
+/** For one answer. */
+export function lookBudget(): LookBudget {
+  return { bytes: 2 * 1024 * 1024, characters: 128_000 };
+}
+
+/**
  * Looks at the file behind a document: one `stat` when nothing changed. A file that was touched but says the same is current.
  * Transcripts only grow, and pictures and sounds are shown by a label, so for those it is enough that they are there.
  */
-export function fileState(document: DocumentRow, collection: Collection, cutting: Cutting): FileState {
+export function fileState(
+  document: DocumentRow,
+  collection: Collection,
+  cutting: Cutting,
+  budget: LookBudget,
+): FileState {
   const path = join(collection.root, document.path);
   const gone: FileState = { state: "gone", inode: path };
   try {
@@ -35,6 +53,8 @@ export function fileState(document: DocumentRow, collection: Collection, cutting
       isMedia(document.path, collection);
     if (isKnown) return { state: "current", inode };
     if (!isInRoot(path, collection)) return gone;
+    if (stat.size > budget.bytes) return { state: "unread", inode };
+    budget.bytes -= stat.size;
     const passages = passagesIfChanged(readFileSync(path), document, cutting);
     return passages === null ? { state: "current", inode } : { state: "changed", inode, ...passages };
   } catch {
@@ -42,11 +62,13 @@ export function fileState(document: DocumentRow, collection: Collection, cutting
   }
 }
 
-/** The text of a document's file as it is now, or null when the file is gone or is no text any more. */
+/** The text of a document's file as it is now, or null when the file is gone or is no note any more. */
 export function textNow(document: Pick<DocumentRow, "path">, collection: Collection): string | null {
   const path = join(collection.root, document.path);
   try {
-    return isInRoot(path, collection) && statSync(path).isFile() ? decodeNote(readFileSync(path)).text : null;
+    if (!isInRoot(path, collection)) return null;
+    const stat = statSync(path);
+    return stat.isFile() && stat.size <= MAX_NOTE_BYTES ? decodeNote(readFileSync(path)).text : null;
   } catch {
     return null;
   }
@@ -86,16 +108,17 @@ const SAME_PASSAGE = 0.5;
 export function passageNow(
   hit: { text: string; fromKeyword: boolean; fromVector: boolean; byName: boolean },
   passages: PassageDraft[],
-  termsIn: (text: string) => string[],
+  { termsIn, tokensIn }: PassageWords,
 ): PassageDraft | null {
-  const same = passages.find((passage) => passage.text === hit.text);
+  const same = samePassage(hit, passages);
   if (same) return same;
-  const before = new Set(indexTokens(hit.text));
+  const before = tokensIn(hit.text);
   let best: { passage: PassageDraft; terms: number; likeness: number } | null = null;
   for (const passage of passages) {
     const terms = hit.fromKeyword ? termsIn(passage.text).length : 0;
-    const likeness = jaccard(before, new Set(indexTokens(passage.text)));
-    if (terms === 0 && !(hit.fromVector && likeness >= SAME_PASSAGE)) continue;
+    if (terms < (best?.terms ?? 0) || (terms === 0 && !hit.fromVector)) continue;
+    const likeness = jaccard(before, tokensIn(passage.text));
+    if (terms === 0 && likeness < SAME_PASSAGE) continue;
     if (!best || terms > best.terms || (terms === best.terms && likeness > best.likeness)) {
       best = { passage, terms, likeness };
     }
@@ -103,8 +126,33 @@ export function passageNow(
   return best?.passage ?? (hit.byName ? (passages[0] ?? null) : null);
 }
 
-function jaccard(a: Set<string>, b: Set<string>): number {
-  const shared = a.intersection(b).size;
+/** The passage that says what a hit said, or undefined. */
+export function samePassage(hit: { text: string }, passages: PassageDraft[]): PassageDraft | undefined {
+  return passages.find((passage) => passage.text === hit.text);
+}
+
+/** What is asked of a passage: which of the query's terms it holds, and all its tokens. */
+export type PassageWords = { termsIn: (text: string) => string[]; tokensIn: (text: string) => ReadonlySet<string> };
+
+/** Makes out each text's words once: several hits of a file are looked for among the same passages. */
+export function passageWords(termsIn: (text: string) => string[]): PassageWords {
+  return { termsIn: once(termsIn), tokensIn: once((text) => new Set(indexTokens(text))) };
+}
+
+function once<T>(make: (text: string) => T): (text: string) => T {
+  const made = new Map<string, T>();
+  return (text) => {
+    const known = made.get(text);
+    if (known !== undefined) return known;
+    const value = make(text);
+    made.set(text, value);
+    return value;
+  };
+}
+
+function jaccard(a: ReadonlySet<string>, b: ReadonlySet<string>): number {
+  let shared = 0;
+  for (const token of a) if (b.has(token)) shared++;
   const all = a.size + b.size - shared;
   return all === 0 ? 1 : shared / all;
 }

@@ -72,6 +72,29 @@ function openForWriting(path: string, patienceMs: number): Index {
   }
 }
 
+/**
+ * Opens an index for one short statement beside whoever holds the writer's lock: nothing is created, migrated or set aside. Null where
+ * one of these would be needed first, which takes the lock. A busy file throws `INDEX_BUSY` at once.
+ */
+export function openReadyIndex(path: string): Index | null {
+  if (!existsSync(path) || damageOf(path) !== null) return null;
+  let db: Database | undefined;
+  try {
+    db = new Database(path, { readwrite: true });
+    db.run("PRAGMA busy_timeout = 0; PRAGMA synchronous = NORMAL");
+    const tables = tableNames(db);
+    refuseUnusable(db, tables, path);
+    if (schemaVersion(db, tables) === SCHEMA_VERSION && isComplete(tables))
+      return indexOf(db, path, "write", "ready", []);
+    db.close();
+    return null;
+  } catch (error) {
+    db?.close();
+    if (isDamage(error)) return null;
+    throw unreadable(path, error);
+  }
+}
+
 /** A configured path may name a note or any other file by mistake: only what is called like an index is set aside. */
 function refuseOtherFile(path: string): void {
   if (/\.(sqlite3?|db)$/i.test(path)) return;

@@ -3,7 +3,7 @@ import { messageOf } from "../errors.ts";
 import { documentCutting } from "../home/document-cutting.ts";
 import type { Collection, Home } from "../home/types.ts";
 import { cutPassages } from "../notes/cut.ts";
-import { decodeNote } from "../notes/decode.ts";
+import { decodeNote, MAX_NOTE_BYTES, MAX_NOTE_MB } from "../notes/decode.ts";
 import { noteFacts } from "../notes/front-matter.ts";
 import { mediaLabel, mediaType } from "../notes/media.ts";
 import type { NoteFacts, PassageDraft } from "../notes/types.ts";
@@ -11,9 +11,6 @@ import { indexTokenString } from "../search/tokens.ts";
 import { passageTokenString } from "../search/turns.ts";
 import type { DocumentDraft, PassageToStore } from "../store/types.ts";
 import { errorCode, reasonOf, type ScannedFile } from "./scan.ts";
-
-/** A larger file is no note: it is named and left out, so that memory stays bounded. */
-export const MAX_NOTE_BYTES = 32 * 1024 * 1024;
 
 /** What reading a file came to. */
 export type ReadDocument =
@@ -31,11 +28,41 @@ export type ReadDocument =
 /** The context in which a file is read. A file that still has `knownHash` is not cut. */
 export type ReadContext = { home: Home; collection: Collection; knownHash: string | null };
 
+/**
+ * Why a sync leaves a file out, found out without cutting it: "" for a blank one, which needs no word; null when it is taken. In a
+ * server `readDocument` would keep everyone waiting.
+ */
+export function reasonLeftOut(file: ScannedFile, home: Home, collection: Collection): string | null {
+  if (isTooLarge(file)) return TOO_LARGE;
+  let bytes: Uint8Array;
+  try {
+    bytes = readFileSync(`${collection.root}/${file.path}`);
+  } catch (error) {
+    return reasonOf(error);
+  }
+  if (file.kind === "media") return mediaType(bytes) === null ? NO_MEDIA : null;
+  const { text } = decodeNote(bytes);
+  if (text === null) return NO_TEXT;
+  return isBlank(text, home) ? "" : null;
+}
+
+const TOO_LARGE = `it is larger than ${MAX_NOTE_MB} MB`;
+const NO_TEXT = "it is not a text file";
+const NO_MEDIA = "it is neither an image nor a sound";
+
+/** Whether a file is no note by its size alone. */
+export function isTooLarge({ kind, size }: ScannedFile): boolean {
+  return kind === "text" && size > MAX_NOTE_BYTES;
+}
+
+/** A home of qmd's has no document of a blank file. */
+function isBlank(text: string, { kind }: Home): boolean {
+  return kind === "qmd" && text.trim() === "";
+}
+
 /** Reads, decodes and hashes a file, and if its text is new to the index cuts it and makes its index tokens. */
 export async function readDocument(file: ScannedFile, context: ReadContext): Promise<ReadDocument> {
-  if (file.kind === "text" && file.size > MAX_NOTE_BYTES) {
-    return { kind: "unsuitable", reason: `it is larger than ${MAX_NOTE_BYTES / 1024 / 1024} MB` };
-  }
+  if (isTooLarge(file)) return { kind: "unsuitable", reason: TOO_LARGE };
   let bytes: Uint8Array;
   try {
     bytes = readFileSync(`${context.collection.root}/${file.path}`);
@@ -53,10 +80,10 @@ export async function readDocument(file: ScannedFile, context: ReadContext): Pro
 async function textDocument(bytes: Uint8Array, file: ScannedFile, context: ReadContext): Promise<ReadDocument> {
   const { home, collection, knownHash } = context;
   const decoded = decodeNote(bytes);
-  if (decoded.text === null) return { kind: "unsuitable", reason: "it is not a text file" };
+  if (decoded.text === null) return { kind: "unsuitable", reason: NO_TEXT };
   const source = await sourceOf(decoded.text, file.path, collection);
   const { text } = source;
-  if (home.kind === "qmd" && text.trim() === "") return { kind: "blank" };
+  if (isBlank(text, home)) return { kind: "blank" };
   const hash = sha256(text);
   if (hash === knownHash) return { kind: "same" };
   const { title, date, tags } = await source.facts();
@@ -114,7 +141,7 @@ function toStore(passage: PassageDraft, { nameTokens, lineOf, keyOf }: PassageFa
 /** A picture or sound: one passage that names it; its hash covers the label and the data. */
 function mediaDocument(data: Uint8Array, file: ScannedFile, { collection, knownHash }: ReadContext): ReadDocument {
   const mimeType = mediaType(data);
-  if (mimeType === null) return { kind: "unsuitable", reason: "it is neither an image nor a sound" };
+  if (mimeType === null) return { kind: "unsuitable", reason: NO_MEDIA };
   const path = `${collection.pathPrefix}${file.path}`;
   const text = mediaLabel(mimeType, path);
   const hash = mediaHash(path, mimeType, data);

@@ -233,6 +233,8 @@ describe("wrong calls", () => {
     ],
     ["memory.search", { query: "x", tags: ["a", 1] }, -32602, "parameter 'tags.1' must be a string"],
     ["memory.search", { query: "x", limit: 3 }, -32602, "unknown parameter 'limit'"],
+    ["memory.search", { query: "x", since: "3m", asOf: 1e300 }, -32602, 'asOf: "1e+300" is neither a date'],
+    ["memory.search", { query: "x", since: "3m", asOf: "-271821-04-20" }, -32602, 'asOf: "-271821-04-20" is neither'],
     ["memory.search", { query: "x", since: "yesterdayish" }, -32602, 'since: "yesterdayish" is neither a date'],
     ["memory.get", { path: "MEMORY.md", from: 0 }, -32602, "parameter 'from' must be a whole number of at least 1"],
     ["memory.get", { path: "MEMORY.md", lines: -1 }, -32602, "parameter 'lines' must be a whole number of at least 1"],

@@ -1,10 +1,12 @@
 import { describe, expect, test } from "bun:test";
-import { mkdirSync, mkdtempSync } from "node:fs";
+import { Database } from "bun:sqlite";
+import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { resolveAgentHome } from "../../src/home/agent-home.ts";
+import { dirname, join } from "node:path";
+import { type AgentHome, resolveAgentHome } from "../../src/home/agent-home.ts";
 import { recordFlush } from "../../src/memory/flush-check.ts";
 import { readFlush } from "../../src/store/meta.ts";
+import { withWriterLock } from "../../src/store/lock.ts";
 import { openIndex } from "../../src/store/open.ts";
 import { flushAnswer, type FlushQuestion, type FlushSettings } from "../../src/memory/flush.ts";
 
@@ -45,22 +47,56 @@ describe("whether a flush is due", () => {
   });
 });
 
-test("remembering a flush while another writes keeps nobody waiting", async () => {
+function agentHome(): Promise<AgentHome> {
   const folder = mkdtempSync(join(tmpdir(), "memq-flush-"));
   mkdirSync(join(folder, "ws"));
-  const agent = await resolveAgentHome({
-    workspace: join(folder, "ws"),
-    stateDir: join(folder, "state"),
-    env: { HOME: folder },
-    cwd: folder,
-    withKeys: false,
-  });
+  const [workspace, stateDir] = [join(folder, "ws"), join(folder, "state")];
+  return resolveAgentHome({ workspace, stateDir, env: { HOME: folder }, cwd: folder, withKeys: false });
+}
+
+function withDatabase(path: string, work: (db: Database) => void): void {
+  const db = new Database(path);
+  work(db);
+  db.close();
+}
+
+const FLUSH = { sessionKey: "Agent:Main:main", compactionCount: 4 };
+
+test("remembering a flush while another writes keeps nobody waiting", async () => {
+  const agent = await agentHome();
   const writer = openIndex(agent.home.indexPath, { mode: "write" });
   writer.db.run("BEGIN IMMEDIATE");
-  const recorded = recordFlush(agent, { sessionKey: "Agent:Main:main", compactionCount: 4 });
+  const recorded = recordFlush(agent, FLUSH);
   // Were the thread held, this would never come.
   setTimeout(() => writer.db.run("COMMIT"), 60);
   await recorded;
   expect(readFlush(writer, "agent:main:main")?.compactionCount).toBe(4);
   writer.close();
+});
+
+test.each<[string, (path: string) => void]>([
+  ["that is not there", (path) => rmSync(path)],
+  ["of an earlier schema", (path) => withDatabase(path, (db) => db.run("DROP TABLE memq_common_terms"))],
+  ["that is damaged", (path) => writeFileSync(path, "SQLite format 3\0 and nothing else")],
+])("an index %s is not made ready for a flush while a sync has the writer's lock", async (_state, spoil) => {
+  const agent = await agentHome();
+  const { indexPath } = agent.home;
+  openIndex(indexPath, { mode: "write" }).close();
+  spoil(indexPath);
+  const folder = dirname(indexPath);
+  const found = (): string[] =>
+    readdirSync(folder)
+      .filter((name) => !name.endsWith(".lock"))
+      .map((name) => `${name} ${Bun.hash(readFileSync(join(folder, name)))}`);
+  const before = found();
+  let recorded: Promise<void> | undefined;
+  await withWriterLock(indexPath, () => {
+    // What it does without the lock it does at once.
+    recorded = recordFlush(agent, FLUSH);
+    expect(found()).toEqual(before);
+  });
+  await recorded;
+  const index = openIndex(indexPath, { mode: "read" });
+  expect(readFlush(index, "agent:main:main")?.compactionCount).toBe(4);
+  index.close();
 });

@@ -1,9 +1,10 @@
 import { beforeAll, describe, expect, test } from "bun:test";
-import { mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { array, assert, constantFrom, property, string } from "fast-check";
 import { resolveAgentHome } from "../../src/home/agent-home.ts";
 import type { Home } from "../../src/home/types.ts";
+import { MAX_NOTE_BYTES } from "../../src/notes/decode.ts";
 import { readNote } from "../../src/memory/get.ts";
 
 const SECRET = "the secret outside";
@@ -87,6 +88,17 @@ describe("what is refused", () => {
       error: expect.any(String),
       code: "MEMORY_PATH_NOT_ALLOWED",
     });
+  });
+
+  test("a file larger than any note is not read into memory", () => {
+    const path = join(root, "ws/memory/huge.md");
+    writeFileSync(path, "huge");
+    truncateSync(path, MAX_NOTE_BYTES + 1);
+    expect(get("memory/huge.md")).toMatchObject({
+      code: "MEMORY_READ_FAILED",
+      error: '"memory/huge.md" is larger than 32 MB.',
+    });
+    rmSync(path);
   });
 
   test("a file that is no text says so", () => {

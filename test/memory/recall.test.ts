@@ -1,4 +1,7 @@
 import { describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import {
   calledEntries,
   phraseWords,
@@ -6,6 +9,7 @@ import {
   recalledEntries,
   type TrustedEntry,
 } from "../../src/memory/recall.ts";
+import { readRootEntries } from "../../src/memory/root-entries.ts";
 
 const entry = (text: string, startLine: number, triggers: string[], projects: string[] = []): TrustedEntry => ({
   text,
@@ -24,6 +28,18 @@ const recall = (message: string, options: { relevance?: Map<string, number>; pro
   recalledEntries(calledEntries(entries, message, options.projectKeys ?? []), options.relevance ?? new Map(), 3).map(
     (found) => found.startLine,
   );
+
+test("a root file that grew beyond all measure is named and not taken apart before a message is answered", async () => {
+  const workspace = mkdtempSync(join(tmpdir(), "memq-recall-"));
+  writeFileSync(join(workspace, "USER.md"), "- Ana prefers short answers. <!-- trigger: style -->\n");
+  writeFileSync(join(workspace, "MEMORY.md"), "");
+  truncateSync(join(workspace, "MEMORY.md"), 40 * 1024 * 1024);
+  const cutting = { kind: "entries", maxWeight: 1600, overlapWeight: 0 } as const;
+  const { entries: read, unread } = await readRootEntries(workspace, ["MEMORY.md", "USER.md"], cutting);
+  expect(read.map(({ path }) => path)).toEqual(["USER.md"]);
+  expect(unread).toEqual(["MEMORY.md was not read: it is larger than 1 MB."]);
+  rmSync(workspace, { recursive: true });
+});
 
 describe("trigger recall", () => {
   test.each([

@@ -1,13 +1,24 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { mkdtempSync, rmSync, statSync, symlinkSync, unlinkSync, utimesSync, writeFileSync } from "node:fs";
+import {
+  mkdtempSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  unlinkSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Collection } from "../../src/home/types.ts";
 import { cutPassages } from "../../src/notes/cut.ts";
+import { MAX_NOTE_BYTES } from "../../src/notes/decode.ts";
 import type { DocumentRow } from "../../src/store/types.ts";
-import { fileState, passageNow, textNow } from "../../src/search/fresh.ts";
+import { type FileState, fileState, lookBudget, passageNow, passageWords, textNow } from "../../src/search/fresh.ts";
 import { parseQuery } from "../../src/search/query.ts";
 import { termFinder } from "../../src/search/terms.ts";
+import { testHome } from "./homes.ts";
 
 const cutting = { kind: "lines", maxWeight: 1600, overlapWeight: 320 } as const;
 let root = "";
@@ -36,22 +47,35 @@ function indexed(path: string, text: string): DocumentRow {
   return { id: 1, collection: "memory", path, title: "", hash, mtimeMs, size, date: null, tags: [] };
 }
 
+const look = (document: DocumentRow, collection = collectionOf(), budget = lookBudget()): FileState =>
+  fileState(document, collection, cutting, budget);
+
 describe("the file behind a hit", () => {
   test("current, touched, changed, emptied, gone", () => {
     const document = indexed("note.md", "# Router\nOmada\n");
-    const state = (): string => fileState(document, collectionOf(), cutting).state;
+    const state = (): string => look(document).state;
     expect(state()).toBe("current");
     utimesSync(join(root, "note.md"), 1, 1);
     expect(state()).toBe("current");
     writeFileSync(join(root, "note.md"), "# Router\nUnifi now\n");
-    expect(fileState(document, collectionOf(), cutting)).toMatchObject({
+    expect(look(document)).toMatchObject({
       state: "changed",
       passages: [{ text: "# Router\nUnifi now\n", startLine: 1, endLine: 3 }],
     });
     writeFileSync(join(root, "note.md"), "");
-    expect(fileState(document, collectionOf(), cutting)).toMatchObject({ state: "changed", text: "", passages: [] });
+    expect(look(document)).toMatchObject({ state: "changed", text: "", passages: [] });
     unlinkSync(join(root, "note.md"));
     expect(state()).toBe("gone");
+  });
+
+  test("too large to be read, or together with others", () => {
+    const document = indexed("grown.md", "tea");
+    writeFileSync(join(root, "grown.md"), "tea at four");
+    const budget = { bytes: 20, characters: 0 };
+    expect(look(document, collectionOf(), budget).state).toBe("changed");
+    expect(look(document, collectionOf(), budget).state).toBe("unread");
+    truncateSync(join(root, "grown.md"), MAX_NOTE_BYTES + 1);
+    expect(textNow(document, collectionOf())).toBeNull();
   });
 
   test("a link or a folder in its place is not it", () => {
@@ -60,34 +84,34 @@ describe("the file behind a hit", () => {
     const document = indexed("link.md", "plain");
     unlinkSync(join(root, "link.md"));
     symlinkSync(join(outside, "secret.md"), join(root, "link.md"));
-    expect(fileState(document, collectionOf(), cutting).state).toBe("gone");
-    expect(fileState(document, collectionOf({ followLinks: true }), cutting).state).toBe("gone");
+    expect(look(document).state).toBe("gone");
+    expect(look(document, collectionOf({ followLinks: true })).state).toBe("gone");
     rmSync(outside, { recursive: true });
-    expect(fileState(document, collectionOf({ followLinks: true }), cutting).state).toBe("gone");
+    expect(look(document, collectionOf({ followLinks: true })).state).toBe("gone");
   });
 
   test("transcripts and pictures only have to be there", () => {
     const document = indexed("talk.jsonl", "{}");
     writeFileSync(join(root, "talk.jsonl"), "{}\n{}");
-    expect(fileState(document, collectionOf({ source: "sessions" }), cutting).state).toBe("current");
+    expect(look(document, collectionOf({ source: "sessions" })).state).toBe("current");
     const picture = { ...indexed("cat.png", "x"), size: 0 };
     const media = { extensions: [".png"], maxFileBytes: 10 };
-    expect(fileState(picture, collectionOf({ media }), cutting).state).toBe("current");
+    expect(look(picture, collectionOf({ media })).state).toBe("current");
   });
 });
 
 describe("a hit in a changed file", () => {
-  const termsIn = termFinder(parseQuery("omada router", "plain"));
+  const words = passageWords(termFinder(parseQuery("omada router", "plain")));
   const hit = {
     text: "Omada router, VLAN 10 for the IoT devices",
     fromKeyword: true,
     fromVector: false,
     byName: false,
   };
-  const now = (text: string, over: object = {}) => passageNow({ ...hit, ...over }, cutPassages(text, cutting), termsIn);
+  const now = (text: string, over: object = {}) => passageNow({ ...hit, ...over }, cutPassages(text, cutting), words);
 
   test("moves with its text", () => {
-    const moved = passageNow(hit, [{ ...cutPassages(hit.text, cutting)[0]!, startLine: 9 }], termsIn);
+    const moved = passageNow(hit, [{ ...cutPassages(hit.text, cutting)[0]!, startLine: 9 }], words);
     expect(moved).toMatchObject({ startLine: 9, text: hit.text });
   });
 
@@ -109,4 +133,47 @@ test("a collection may be the whole disk", () => {
   const path = join(root, "here.md");
   writeFileSync(path, "text\n");
   expect(textNow({ path: path.slice(1) }, collectionOf({ root: "/" }))).toBe("text\n");
+});
+
+describe("notes that changed since the last sync", () => {
+  const lines = (count: number, word: string): string =>
+    Array.from({ length: count }, (_, at) => `The ${word} was seen on the ${at}th day at the ford.\n`).join("");
+
+  test("a note that grew by megabytes is not searched anew while an answer waits", async () => {
+    const home = await testHome({ "memory/log.md": "# Log\nThe wombat sleeps.\n" });
+    home.write({ "memory/log.md": lines(400_000, "heron") });
+    const { hits, notices, stale } = await home.ask("wombat");
+    expect(hits.map(({ text }) => text)).toEqual(["# Log\nThe wombat sleeps.\n"]);
+    expect(notices).toEqual([
+      "Shown as indexed: 1 file (memory/log.md), changed since the last sync and too long to be searched anew.",
+    ]);
+    expect(stale).toBe(true);
+    home.close();
+  });
+
+  test("a passage that a long note still holds is shown from it, one that is gone from it as indexed", async () => {
+    const kept = `The quoll hunts.\n${lines(200, "heron")}`;
+    const home = await testHome({ "memory/log.md": `${kept}The wombat sleeps.\n` });
+    home.write({ "memory/log.md": `${kept}${lines(4000, "egret")}` });
+    const [wombat, quoll] = [await home.ask("wombat"), await home.ask("quoll")];
+    expect(wombat.hits.map(({ text }) => text)).toEqual([expect.stringContaining("The wombat sleeps.")]);
+    expect(wombat.notices).toEqual([expect.stringContaining("Shown as indexed: 1 file")]);
+    expect(quoll.hits.map(({ startLine, body }) => [startLine, body.includes("egret")])).toEqual([[1, true]]);
+    expect(quoll).toMatchObject({ notices: [], stale: true });
+    home.close();
+  });
+
+  test("of many together only some are searched anew", async () => {
+    const names = Array.from({ length: 8 }, (_, at) => `memory/${at}.md`);
+    const notes = (text: string): Record<string, string> =>
+      Object.fromEntries(names.map((name, at) => [name, `${text} ${at}\n${lines(800, "heron")}`]));
+    const home = await testHome(notes("The wombat sleeps in burrow"));
+    home.write(notes("The wombat was moved to box"));
+    const { hits, notices } = await home.ask("wombat", { limit: 8 });
+    expect(hits).toHaveLength(8);
+    const moved = hits.filter(({ text }) => text.includes("moved to box")).length;
+    expect(moved).toBeWithin(1, 8);
+    expect(notices).toEqual([expect.stringContaining(`Shown as indexed: ${8 - moved} files`)]);
+    home.close();
+  });
 });
