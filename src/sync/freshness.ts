@@ -1,4 +1,4 @@
-import { asMemqError, messageOf } from "../errors.ts";
+import { messageOf } from "../errors.ts";
 import type { Home, MemorySettings } from "../home/types.ts";
 import { type StartOptions, startSync } from "./client.ts";
 import { syncCancelled, type SyncReport } from "./report.ts";
@@ -8,9 +8,10 @@ export type FreshnessOptions = {
   settings: MemorySettings["sync"];
   /** Whether a transcript (absolute path) has grown enough to be indexed; always when absent. */
   transcriptDue?: (path: string) => Promise<boolean>;
-  /** A sync in the background has ended. */
+  /** A sync in the background has ended, or failed. */
   onReport?: (report: SyncReport) => void;
-  /** Sentences for people: watching is not possible, a sync in the background failed. */
+  onFailed: (error: unknown) => void;
+  /** Sentences for people: watching is not possible, a transcript was not looked at. */
   onWarning: (warning: string) => void;
 };
 
@@ -40,7 +41,7 @@ const FETCH_PAUSE_MS = 60_000;
 
 /** Starts watching and timers as the settings say; the first sync is the caller's. */
 export function keepFresh(home: Home, options: FreshnessOptions): Freshness {
-  const { settings, transcriptDue, onReport, onWarning } = options;
+  const { settings, transcriptDue, onReport, onFailed, onWarning } = options;
   const closed = new AbortController();
   const { signal } = closed;
   const sessions = home.collections.filter(({ source }) => source === "sessions");
@@ -64,7 +65,7 @@ export function keepFresh(home: Home, options: FreshnessOptions): Freshness {
         onReport?.(report);
         if (report.embedding.state === "pending" && home.embedding.batch.wait) fetchLater(collections);
       } catch (error) {
-        if (!signal.aborted) onWarning(`A sync in the background failed: ${asMemqError(error).message}`);
+        if (!signal.aborted) onFailed(error);
       }
       watcher?.refresh();
     }
