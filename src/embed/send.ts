@@ -3,7 +3,7 @@ import { withTimeLimit, type Clock } from "./clock.ts";
 import { urlOf } from "./connection.ts";
 import { EmbedError, embedErrorOf } from "./errors.ts";
 import { malformed, type ExchangeContext } from "./exchange.ts";
-import { createFirstAnswer } from "./first-answer.ts";
+import { createFirstAnswer, type FirstAnswer } from "./first-answer.ts";
 import { guardedFetch } from "./http.ts";
 import type { Protocol, Purpose } from "./protocol.ts";
 import { bareHost, isPrivateHost } from "./proxy.ts";
@@ -54,6 +54,22 @@ export type SendReport = {
   onRejected(item: Item, error: EmbedError): void;
 };
 
+/** What a sender goes by, and what it has learned. */
+type Sending = {
+  protocol: Protocol;
+  patience: Record<Purpose, Patience>;
+  context: ExchangeContext;
+  /** How the server is called in a sentence. */
+  server: string;
+  firstAnswer: FirstAnswer;
+  /** Most inputs of one request. */
+  itemCap: number;
+  /** Of vectors, once known. */
+  length: number | undefined;
+  /** A rate limit holds for all documents under way, not only for those that met it. A question tries its own luck. */
+  gates: Record<Purpose, { until: number }>;
+};
+
 /**
  * The sender of one provider. A batch that is refused, or answered with nonsense, is halved until the one bad input stands
  * alone; whether it is to blame is decided by a harmless text, since a server may refuse everything.
@@ -63,88 +79,115 @@ export function createSender(
   patience: Record<Purpose, Patience>,
   context: ExchangeContext,
 ): Sender {
-  let itemCap = protocol.maxItems;
-  let length = protocol.dimensions ?? undefined;
-  /** A rate limit holds for all documents under way, not only for those that met it. A question tries its own luck. */
-  const gates = { query: { until: 0 }, document: { until: 0 } };
   const server = serverName(protocol);
   const firstAnswer = createFirstAnswer({
     ms: patience.document.firstAnswerMs,
     server,
     isAlive: lifeSignOf(protocol, context),
   });
-
-  const attempt = async (inputs: readonly EmbedInput[], purpose: Purpose, signal: AbortSignal) => {
-    const raw = await firstAnswer.listen(protocol.embed(inputs, purpose, signal, context));
-    const vectors = checkedVectors(raw, inputs.length, length);
-    if (typeof vectors === "string") throw malformed(protocol, vectors);
-    length ??= vectors[0]?.length;
-    return protocol.normalise ? vectors.map(normalised) : vectors;
-  };
-
-  const request = (inputs: readonly EmbedInput[], purpose: Purpose, signal: AbortSignal): Promise<Float32Array[]> =>
-    withRetries(
-      (limited) => attempt(inputs, purpose, limited),
-      patience[purpose],
-      purpose,
-      context.clock,
-      gates[purpose],
-      signal,
-    ).catch((error: unknown) => {
-      if (!(error instanceof EmbedError) || error.kind !== "timeout" || signal.aborted) throw error;
-      throw new EmbedError("timeout", `${error.message}: ${server} gives no answer.`);
-    });
-
-  /** Resolves to whether every item got its vector. */
-  const sendBatch = async (batch: readonly Item[], signal: AbortSignal, report: SendReport): Promise<boolean> => {
-    if (batch.length > itemCap) return sendParts(batch, itemCap, signal, report);
-    const inputs = batch.map((item) => item.input);
-    const made = await request(inputs, "document", signal).catch(embedErrorOf);
-    if (!(made instanceof EmbedError)) {
-      await report.onVectors(batch, made);
-      return true;
-    }
-    if (!maybeOneInput(made)) throw made;
-    if (batch.length === 1) {
-      // Is it this text, or would the server refuse any? A harmless text tells.
-      await request([{ text: "memory" }], "document", signal).catch(() => {
-        throw new EmbedError("fatal", made.message, { hint: made.hint });
-      });
-      report.onRejected(batch[0] as Item, new EmbedError("refused", made.message));
-      return false;
-    }
-    const half = Math.ceil(batch.length / 2);
-    const whole = await sendParts(batch, half, signal, report);
-    // Both halves went through: it was the number of items (or their sum) that was refused.
-    if (whole && made.kind === "refused") itemCap = Math.min(itemCap, half);
-    return whole;
-  };
-
-  const sendParts = async (
-    batch: readonly Item[],
-    size: number,
-    signal: AbortSignal,
-    report: SendReport,
-  ): Promise<boolean> => {
-    let whole = true;
-    for (let from = 0; from < batch.length; from += size) {
-      whole = (await sendBatch(batch.slice(from, from + size), signal, report)) && whole;
-    }
-    return whole;
+  const sending: Sending = {
+    protocol,
+    patience,
+    context,
+    server,
+    firstAnswer,
+    itemCap: protocol.maxItems,
+    length: protocol.dimensions ?? undefined,
+    gates: { query: { until: 0 }, document: { until: 0 } },
   };
 
   return {
-    query: async (text, signal) => (await request([{ text }], "query", signal))[0] ?? new Float32Array(0),
+    query: async (text, signal) => (await request(sending, [{ text }], "query", signal))[0] ?? new Float32Array(0),
     documents: async (items, width, signal, report) => {
       // One text alone: a whole request takes a slow server longer than a silent one may be waited for, as sending a picture does.
       const first = firstAnswer.heard() ? undefined : items.find(({ input }) => !input.media);
-      if (first !== undefined) await firstAnswer.within(signal, (limited) => sendBatch([first], limited, report));
+      if (first !== undefined)
+        await firstAnswer.within(signal, (limited) => sendBatch(sending, [first], limited, report));
       const others = first === undefined ? items : items.filter((item) => item !== first);
-      await pooled(packed(others, itemCap), width, async (batch) => {
-        await sendBatch(batch, signal, report);
+      await pooled(packed(others, sending.itemCap), width, async (batch) => {
+        await sendBatch(sending, batch, signal, report);
       });
     },
   };
+}
+
+/** Resolves to whether every item got its vector. */
+async function sendBatch(
+  sending: Sending,
+  batch: readonly Item[],
+  signal: AbortSignal,
+  report: SendReport,
+): Promise<boolean> {
+  if (batch.length > sending.itemCap) return sendParts(sending, batch, sending.itemCap, signal, report);
+  const inputs = batch.map((item) => item.input);
+  const made = await request(sending, inputs, "document", signal).catch(embedErrorOf);
+  if (!(made instanceof EmbedError)) {
+    await report.onVectors(batch, made);
+    return true;
+  }
+  if (!maybeOneInput(made)) throw made;
+  if (batch.length === 1) {
+    // Is it this text, or would the server refuse any? A harmless text tells.
+    await request(sending, [{ text: "memory" }], "document", signal).catch(() => {
+      throw new EmbedError("fatal", made.message, { hint: made.hint });
+    });
+    report.onRejected(batch[0] as Item, new EmbedError("refused", made.message));
+    return false;
+  }
+  const half = Math.ceil(batch.length / 2);
+  const whole = await sendParts(sending, batch, half, signal, report);
+  // Both halves went through: it was the number of items (or their sum) that was refused.
+  if (whole && made.kind === "refused") sending.itemCap = Math.min(sending.itemCap, half);
+  return whole;
+}
+
+async function sendParts(
+  sending: Sending,
+  batch: readonly Item[],
+  size: number,
+  signal: AbortSignal,
+  report: SendReport,
+): Promise<boolean> {
+  let whole = true;
+  for (let from = 0; from < batch.length; from += size) {
+    whole = (await sendBatch(sending, batch.slice(from, from + size), signal, report)) && whole;
+  }
+  return whole;
+}
+
+/** The vectors of inputs, however often they have to be asked for. */
+function request(
+  sending: Sending,
+  inputs: readonly EmbedInput[],
+  purpose: Purpose,
+  signal: AbortSignal,
+): Promise<Float32Array[]> {
+  const { patience, context, gates, server } = sending;
+  return withRetries(
+    (limited) => attempt(sending, inputs, purpose, limited),
+    patience[purpose],
+    purpose,
+    context.clock,
+    gates[purpose],
+    signal,
+  ).catch((error: unknown) => {
+    if (!(error instanceof EmbedError) || error.kind !== "timeout" || signal.aborted) throw error;
+    throw new EmbedError("timeout", `${error.message}: ${server} gives no answer.`);
+  });
+}
+
+async function attempt(
+  sending: Sending,
+  inputs: readonly EmbedInput[],
+  purpose: Purpose,
+  signal: AbortSignal,
+): Promise<Float32Array[]> {
+  const { protocol, context, firstAnswer } = sending;
+  const raw = await firstAnswer.listen(protocol.embed(inputs, purpose, signal, context));
+  const vectors = checkedVectors(raw, inputs.length, sending.length);
+  if (typeof vectors === "string") throw malformed(protocol, vectors);
+  sending.length ??= vectors[0]?.length;
+  return protocol.normalise ? vectors.map(normalised) : vectors;
 }
 
 /** The server's address without a path, which may hold a key. */

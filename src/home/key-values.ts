@@ -3,7 +3,7 @@ import { isObject, type JsonValue } from "../json.ts";
 import type { KeySpec, KeyType } from "./key-spec.ts";
 
 /** The longest time that a timer can be set to; told a longer one, it fires at once and so again and again. */
-const MAX_TIMER_MS = 2_147_483_647;
+export const MAX_TIMER_MS = 2_147_483_647;
 
 /** A value fit for use, and what had to be said about it. */
 export type CheckedValue = { value: JsonValue | undefined; issue?: string };

@@ -1,5 +1,5 @@
 import { chmodSync, rmSync, truncateSync } from "node:fs";
-import { createServer, type Server, type Socket } from "node:net";
+import { createServer, type Socket } from "node:net";
 import { MemqError, messageOf } from "../errors.ts";
 import { expectMuchWork } from "../long-running.ts";
 import { VERSION } from "../version.ts";
@@ -17,7 +17,7 @@ import {
   type HostRequest,
 } from "./protocol.ts";
 import { loadRuntime, type Runtime } from "./runtime.ts";
-import { turns } from "./turns.ts";
+import { type Turns, turns } from "./turns.ts";
 
 /** More requests than this at once are refused: whoever sends them does not wait for answers. */
 const maxPending = 64;
@@ -41,126 +41,155 @@ export async function runModelHost(modelsFolder: string, socket: string): Promis
   rmSync(address.socket, { force: true });
   truncateSync(address.log);
   const idleMs = Number(process.env["MEMQ_MODEL_IDLE_MS"] ?? defaultIdleMs);
-  const host = modelHostServer(Number.isFinite(idleMs) ? idleMs : defaultIdleMs);
-  process.on("SIGTERM", () => host.stop("SIGTERM"));
-  await host.run(address);
+  const host = idleHost(Number.isFinite(idleMs) ? idleMs : defaultIdleMs);
+  process.on("SIGTERM", () => stop(host, "SIGTERM"));
+  await serve(host, address);
   // Native destructors are not waited for: some abort, and the kernel frees all of it.
   process.exit(0);
 }
 
 type Client = { socket: Socket; running: Map<number, AbortController> };
 
-function modelHostServer(idleMs: number): { run(address: HostAddress): Promise<void>; stop(why: string): void } {
-  const started = Date.now();
-  const clients = new Set<Client>();
-  const turn = turns(turnLimitMs, () => {
-    logLine("fatal: native code hangs");
-    process.exit(1);
-  });
-  let runtime: Promise<Runtime> | undefined;
-  const engine = modelEngine(() => (runtime ??= loadRuntime(logLine)));
-  let idleTimer: Timer | undefined;
-  let server: Server | undefined;
-  let ended: (() => void) | undefined;
+type Host = {
+  /** Milliseconds since 1970. */
+  started: number;
+  /** Milliseconds without work after which it ends; 0: it ends when its last client goes. */
+  idleMs: number;
+  idleTimer: Timer | undefined;
+  clients: Set<Client>;
+  turn: Turns;
+  engine: Engine;
+  /** Native code, once somebody has asked for it. */
+  runtime: Promise<Runtime> | undefined;
+  /** Ends serving. */
+  end: () => void;
+};
 
-  const pending = () => [...clients].reduce((sum, client) => sum + client.running.size, 0);
+/** A host that nobody can reach yet. */
+function idleHost(idleMs: number): Host {
+  const host: Host = {
+    started: Date.now(),
+    idleMs,
+    idleTimer: undefined,
+    clients: new Set(),
+    turn: turns(turnLimitMs, () => {
+      logLine("fatal: native code hangs");
+      process.exit(1);
+    }),
+    engine: modelEngine(() => runtimeOf(host)),
+    runtime: undefined,
+    end: () => {},
+  };
+  return host;
+}
 
-  function stop(why: string): void {
-    logLine(`ending: ${why}`);
-    server?.close();
-    ended?.();
-  }
+function runtimeOf(host: Host): Promise<Runtime> {
+  return (host.runtime ??= loadRuntime(logLine));
+}
 
-  function restartIdleTimer(): void {
-    clearTimeout(idleTimer);
-    if (pending() > 0) return;
-    if (idleMs > 0) idleTimer = setTimeout(() => stop("idle"), idleMs);
-    else if (clients.size === 0) idleTimer = setTimeout(() => stop("no clients"), 200);
-  }
-
-  async function info(load: boolean): Promise<HostInfo> {
-    if (load) runtime ??= loadRuntime(logLine);
-    const gpu = (await runtime)?.llama.gpu;
-    return {
-      pid: process.pid,
-      version: VERSION,
-      uptimeMs: Date.now() - started,
-      backend: gpu === undefined ? null : gpu === false ? "cpu" : gpu,
-      models: engine.models(),
-      pending: pending(),
+/** Listens at the host's socket until it is stopped. */
+function serve(host: Host, address: HostAddress): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const server = createServer((socket) => accept(host, socket));
+    host.end = () => {
+      server.close();
+      rmSync(address.socket, { force: true });
+      resolve();
     };
-  }
+    server.on("error", reject);
+    server.listen(address.socket, () => {
+      chmodSync(address.socket, 0o600);
+      logLine(`listening, pid ${process.pid}`);
+      restartIdleTimer(host);
+    });
+  });
+}
 
-  async function answer(request: Exclude<HostRequest, { op: "cancel" }>, signal: AbortSignal): Promise<unknown> {
-    const quick = <T>(work: () => Promise<T>) => turn.take(false, signal, work);
-    if (request.op === "embed") return embedAll(engine, request, (work) => turn.take(request.bulk, signal, work));
-    if (request.op === "rank") return rankAll(engine, request, quick);
-    if (request.op === "expand") return quick(() => engine.expand(request.model, request.query, request.load, signal));
-    return info(request.load);
-  }
+function stop(host: Host, why: string): void {
+  logLine(`ending: ${why}`);
+  host.end();
+}
 
-  async function serve(client: Client, request: HostRequest): Promise<void> {
-    if (request.op === "cancel") {
-      client.running.get(request.id)?.abort();
-      return;
-    }
-    if (request.op !== "info" && pending() >= maxPending) {
-      send(client, errorReply(request, new MemqError("MODEL_HOST_BUSY", "The model host has too much to do.")));
-      return;
-    }
-    const controller = new AbortController();
-    client.running.set(request.id, controller);
-    restartIdleTimer();
+function restartIdleTimer(host: Host): void {
+  clearTimeout(host.idleTimer);
+  if (pendingOf(host) > 0) return;
+  if (host.idleMs > 0) host.idleTimer = setTimeout(() => stop(host, "idle"), host.idleMs);
+  else if (host.clients.size === 0) host.idleTimer = setTimeout(() => stop(host, "no clients"), 200);
+}
+
+/** How many requests are under way. */
+function pendingOf({ clients }: Host): number {
+  return [...clients].reduce((sum, client) => sum + client.running.size, 0);
+}
+
+function accept(host: Host, socket: Socket): void {
+  const client: Client = { socket, running: new Map() };
+  const read = messageReader();
+  host.clients.add(client);
+  restartIdleTimer(host);
+  socket.write(messageLine({ hello: protocolVersion }));
+  socket.on("data", (chunk: Buffer) => {
     try {
-      send(client, { id: request.id, result: await answer(request, controller.signal) });
+      // Only processes of ours can connect, and their version is ours: messages have the shape we gave them.
+      for (const message of read(chunk)) void take(host, client, message as HostRequest);
     } catch (error) {
-      if (!controller.signal.aborted) send(client, errorReply(request, error));
-    } finally {
-      client.running.delete(request.id);
-      restartIdleTimer();
+      logLine(`bad message: ${messageOf(error)}`);
+      socket.destroy();
     }
-  }
+  });
+  socket.on("error", (error) => logLine(`client: ${error.message}`));
+  socket.on("close", () => {
+    for (const controller of client.running.values()) controller.abort();
+    host.clients.delete(client);
+    restartIdleTimer(host);
+  });
+}
 
-  function accept(socket: Socket): void {
-    const client: Client = { socket, running: new Map() };
-    const read = messageReader();
-    clients.add(client);
-    restartIdleTimer();
-    socket.write(messageLine({ hello: protocolVersion }));
-    socket.on("data", (chunk: Buffer) => {
-      try {
-        // Only processes of ours can connect, and their version is ours: messages have the shape we gave them.
-        for (const message of read(chunk)) void serve(client, message as HostRequest);
-      } catch (error) {
-        logLine(`bad message: ${messageOf(error)}`);
-        socket.destroy();
-      }
-    });
-    socket.on("error", (error) => logLine(`client: ${error.message}`));
-    socket.on("close", () => {
-      for (const controller of client.running.values()) controller.abort();
-      clients.delete(client);
-      restartIdleTimer();
-    });
+/** Does what a client asks for and sends it the answer. */
+async function take(host: Host, client: Client, request: HostRequest): Promise<void> {
+  if (request.op === "cancel") {
+    client.running.get(request.id)?.abort();
+    return;
   }
+  if (request.op !== "info" && pendingOf(host) >= maxPending) {
+    send(client, errorReply(request, new MemqError("MODEL_HOST_BUSY", "The model host has too much to do.")));
+    return;
+  }
+  const controller = new AbortController();
+  client.running.set(request.id, controller);
+  restartIdleTimer(host);
+  try {
+    send(client, { id: request.id, result: await answerTo(host, request, controller.signal) });
+  } catch (error) {
+    if (!controller.signal.aborted) send(client, errorReply(request, error));
+  } finally {
+    client.running.delete(request.id);
+    restartIdleTimer(host);
+  }
+}
 
+async function answerTo(
+  host: Host,
+  request: Exclude<HostRequest, { op: "cancel" }>,
+  signal: AbortSignal,
+): Promise<unknown> {
+  const { engine, turn } = host;
+  const quick = <T>(work: () => Promise<T>) => turn.take(false, signal, work);
+  if (request.op === "embed") return embedAll(engine, request, (work) => turn.take(request.bulk, signal, work));
+  if (request.op === "rank") return rankAll(engine, request, quick);
+  if (request.op === "expand") return quick(() => engine.expand(request.model, request.query, request.load, signal));
+  return infoOf(host, request.load);
+}
+
+async function infoOf(host: Host, load: boolean): Promise<HostInfo> {
+  const gpu = (await (load ? runtimeOf(host) : host.runtime))?.llama.gpu;
   return {
-    stop,
-    run(address) {
-      return new Promise((resolve, reject) => {
-        ended = () => {
-          rmSync(address.socket, { force: true });
-          resolve();
-        };
-        server = createServer(accept);
-        server.on("error", reject);
-        server.listen(address.socket, () => {
-          chmodSync(address.socket, 0o600);
-          logLine(`listening, pid ${process.pid}`);
-          restartIdleTimer();
-        });
-      });
-    },
+    pid: process.pid,
+    version: VERSION,
+    uptimeMs: Date.now() - host.started,
+    backend: gpu === undefined ? null : gpu === false ? "cpu" : gpu,
+    models: host.engine.models(),
+    pending: pendingOf(host),
   };
 }
 

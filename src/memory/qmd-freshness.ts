@@ -3,7 +3,7 @@ import { messageOf } from "../errors.ts";
 import type { Collection, Home, QmdBackendSettings } from "../home/types.ts";
 import { watchCollections, type Changes, type Watcher } from "../sync/watch.ts";
 import type { ServedAgent } from "./backend.ts";
-import { transcriptDeltas } from "./deltas.ts";
+import { type TranscriptDeltas, transcriptDeltas } from "./deltas.ts";
 import type { KeptFresh } from "./keeper.ts";
 import { hasTranscripts } from "./sessions.ts";
 
@@ -24,107 +24,136 @@ export type QmdFreshnessOptions = {
 /** Least time between two updates that searches cause, and the same while the folders are watched. */
 const SEARCH_PAUSE_MS = { unwatched: 2000, watched: 60_000 };
 
+/** The updates of a home: which one is to come, and what calls for it. */
+type Updates = {
+  memory: ServedAgent["memory"];
+  options: QmdFreshnessOptions;
+  /** Calls count from `begin` on, until `close`. */
+  hasBegun: boolean;
+  isClosed: boolean;
+  isRunning: boolean;
+  /** The pause before the update that was called for while another one ran. */
+  wantedAfterMs: number | null;
+  next: { at: number; timer: ReturnType<typeof setTimeout> } | null;
+  /** Where transcripts are exported from; null when none are. */
+  transcripts: Collection | null;
+  deltas: TranscriptDeltas;
+  watcher: Watcher | null;
+};
+
 /** Keeps the qmd home of a living process up to date. Two updates are at least `debounceMs` apart: what calls for one earlier is waited with, not forgotten. */
 export function keepQmdFresh({ home, memory }: ServedAgent, options: QmdFreshnessOptions): KeptFresh {
   const { update, searchMode } = memory.qmd;
-  const isExporting = hasTranscripts(home);
-  const deltas = transcriptDeltas(memory.sessions);
-  const transcripts = sessionsCollection(memory.sessions.directory, memory.agentId, false);
   const timers: ReturnType<typeof setInterval>[] = [];
-  let hasBegun = false;
-  let isClosed = false;
-  let isUpdating = false;
-  /** The pause before the update that was called for while another one ran. */
-  let wantedAfterMs: number | null = null;
-  let next: { at: number; timer: ReturnType<typeof setTimeout> } | null = null;
-  let watcher: Watcher | null = null;
-
-  const work = async (): Promise<void> => {
-    next = null;
-    isUpdating = true;
-    wantedAfterMs = null;
-    await options.update();
-    isUpdating = false;
-    watcher?.refresh();
-    if (wantedAfterMs !== null) request(wantedAfterMs);
+  const updates: Updates = {
+    memory,
+    options,
+    hasBegun: false,
+    isClosed: false,
+    isRunning: false,
+    wantedAfterMs: null,
+    next: null,
+    transcripts: hasTranscripts(home) ? sessionsCollection(memory.sessions.directory, memory.agentId, false) : null,
+    deltas: transcriptDeltas(memory.sessions),
+    watcher: null,
   };
-  const request = (pauseMs = update.debounceMs): void => {
-    if (!hasBegun || isClosed) return;
-    if (isUpdating) {
-      wantedAfterMs = Math.min(pauseMs, wantedAfterMs ?? Infinity);
-      return;
-    }
-    const now = Date.now();
-    // A clock that was set back must not make the pause longer.
-    const at = Math.min(now + pauseMs, Math.max(now, options.updatedAt() + pauseMs));
-    if (next !== null && next.at <= at) return;
-    clearTimeout(next?.timer);
-    const timer = setTimeout(() => void work(), at - now);
-    timer.unref();
-    next = { at, timer };
-  };
-  const every = (ms: number, call: () => void): void => {
-    if (ms <= 0) return;
-    const timer = setInterval(call, ms);
-    timer.unref();
-    timers.push(timer);
-  };
-  const transcriptChanged = async (path: string): Promise<void> => {
-    if (!isExporting || !path.startsWith(`${transcripts.root}/`)) return;
-    try {
-      if (await deltas.grown(path, options.exportedSize(path))) request();
-    } catch (error) {
-      options.log(`The transcript ${path} was not looked at: ${messageOf(error)}`);
-    }
-  };
-  const onChange = (changes: Changes): void => {
-    const grown = changes.get(transcripts.name) ?? new Set();
-    for (const path of grown) void transcriptChanged(`${transcripts.root}/${path}`);
-    if (changes.size > (grown.size > 0 ? 1 : 0)) request();
-  };
-
   if (options.watch && memory.sync.watch) {
-    watcher = watchCollections(watchedCollections(home, memory.qmd, isExporting ? [transcripts] : []), {
+    updates.watcher = watchCollections(watchedCollections(home, memory.qmd, updates.transcripts), {
       debounceMs: memory.sync.watchDebounceMs,
-      onChange,
+      onChange: (changes) => filesChanged(updates, changes),
       onFailure: options.log,
     });
   }
 
   return {
     get watching() {
-      return watcher?.active ?? false;
+      return updates.watcher?.active ?? false;
     },
     begin() {
-      if (hasBegun) return;
-      hasBegun = true;
-      every(update.intervalMs, () => request());
+      if (updates.hasBegun) return;
+      updates.hasBegun = true;
+      timers.push(...every(update.intervalMs, () => requestUpdate(updates)));
       // Otherwise every update looks whether it is time to embed.
       const isOwn = update.intervalMs === 0 || update.intervalMs > update.embedIntervalMs;
-      if (isOwn && searchMode !== "search") every(update.embedIntervalMs, () => void options.embed());
+      if (isOwn && searchMode !== "search") timers.push(...every(update.embedIntervalMs, () => void options.embed()));
     },
     sessionStarted() {
-      if (memory.sync.onSessionStart) request();
+      if (memory.sync.onSessionStart) requestUpdate(updates);
     },
     searched() {
       const { watched, unwatched } = SEARCH_PAUSE_MS;
-      const pause = Math.max(update.debounceMs, watcher?.active ? watched : unwatched);
-      if (memory.sync.onSearch && Date.now() >= options.updatedAt() + pause) request();
+      const pause = Math.max(update.debounceMs, updates.watcher?.active ? watched : unwatched);
+      if (memory.sync.onSearch && Date.now() >= options.updatedAt() + pause) requestUpdate(updates);
     },
-    outdated: () => request(),
-    appended: () => request(0),
-    transcriptChanged: (path) => void transcriptChanged(path),
+    outdated: () => requestUpdate(updates),
+    appended: () => requestUpdate(updates, 0),
+    transcriptChanged: (path) => void transcriptChanged(updates, path),
     close() {
-      isClosed = true;
-      watcher?.close();
+      updates.isClosed = true;
+      updates.watcher?.close();
       for (const timer of timers) clearInterval(timer);
-      clearTimeout(next?.timer);
+      clearTimeout(updates.next?.timer);
     },
   };
 }
 
+/** The timer that calls every `ms` milliseconds; none for 0. */
+function every(ms: number, call: () => void): ReturnType<typeof setInterval>[] {
+  if (ms <= 0) return [];
+  const timer = setInterval(call, ms);
+  timer.unref();
+  return [timer];
+}
+
+/** Has an update begin when the last one ended `pauseMs` ago, and so long from now at the latest. */
+function requestUpdate(updates: Updates, pauseMs: number = updates.memory.qmd.update.debounceMs): void {
+  const { options, next } = updates;
+  if (!updates.hasBegun || updates.isClosed) return;
+  if (updates.isRunning) {
+    updates.wantedAfterMs = Math.min(pauseMs, updates.wantedAfterMs ?? Infinity);
+    return;
+  }
+  const now = Date.now();
+  // A clock that was set back must not make the pause longer.
+  const at = Math.min(now + pauseMs, Math.max(now, options.updatedAt() + pauseMs));
+  if (next !== null && next.at <= at) return;
+  clearTimeout(next?.timer);
+  const timer = setTimeout(() => void runUpdate(updates), at - now);
+  timer.unref();
+  updates.next = { at, timer };
+}
+
+async function runUpdate(updates: Updates): Promise<void> {
+  updates.next = null;
+  updates.isRunning = true;
+  updates.wantedAfterMs = null;
+  await updates.options.update();
+  updates.isRunning = false;
+  updates.watcher?.refresh();
+  if (updates.wantedAfterMs !== null) requestUpdate(updates, updates.wantedAfterMs);
+}
+
+function filesChanged(updates: Updates, changes: Changes): void {
+  const { transcripts } = updates;
+  const grown =
+    transcripts === null ? [] : [...(changes.get(transcripts.name) ?? [])].map((path) => `${transcripts.root}/${path}`);
+  for (const path of grown) void transcriptChanged(updates, path);
+  if (changes.size > (grown.length > 0 ? 1 : 0)) requestUpdate(updates);
+}
+
+async function transcriptChanged(updates: Updates, path: string): Promise<void> {
+  const { transcripts, deltas, options } = updates;
+  if (transcripts === null || !path.startsWith(`${transcripts.root}/`)) return;
+  try {
+    if (await deltas.grown(path, options.exportedSize(path))) requestUpdate(updates);
+  } catch (error) {
+    options.log(`The transcript ${path} was not looked at: ${messageOf(error)}`);
+  }
+}
+
 /** What is exported is our own doing; and of the workspace's notes even the folder may be new. */
-function watchedCollections(home: Home, qmd: QmdBackendSettings, others: Collection[]): Collection[] {
+function watchedCollections(home: Home, qmd: QmdBackendSettings, transcripts: Collection | null): Collection[] {
+  const others = transcripts === null ? [] : [transcripts];
   const notes = home.collections.filter(({ source }) => source !== "sessions");
   if (!qmd.includeDefaultMemory || home.workspace === undefined) return [...notes, ...others];
   const isDefault = ({ root, patterns, optional }: Collection): boolean =>

@@ -58,15 +58,22 @@ export function searchedCollections(
   return known.filter(({ includeByDefault }) => includeByDefault).map(({ name }) => name);
 }
 
-/** Another program's file: its documents are cut into passages now, and its vectors taken over. */
+/** How long a search waits for another one that makes the index ready: a gateway soon gives both up. */
+const OTHERS_MS = 1000;
+
+/** Another program's file: its documents are cut into passages now, and its vectors taken over, unless another writer is at it. */
 async function prepared(index: Index, qmd: QmdHome, notice: Opener["notice"]): Promise<Index> {
   notice("This index has not been used by memq before: making it ready, once.");
   index.close();
   try {
-    const { syncIndex } = await import("../sync/sync.ts");
-    await syncIndex(qmd.home, { embed: false });
+    const [{ withWriterLock }, { syncLockedIndex }] = await Promise.all([
+      import("../store/lock.ts"),
+      import("../sync/sync.ts"),
+    ]);
+    const work = () => syncLockedIndex(qmd.home, { embed: false, patienceMs: 0 });
+    await withWriterLock(qmd.places.indexPath, work, { timeoutMs: OTHERS_MS });
   } catch (error) {
-    notice(`It could not be made ready: ${messageOf(error)}`);
+    notice(`${messageOf(error)} Searches find little or nothing until the index could be made ready.`);
   }
   return openIndex(qmd.places.indexPath, { mode: "read" });
 }

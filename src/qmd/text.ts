@@ -1,3 +1,14 @@
+/** Some lines of a text, each with its number where that is wanted; `beyond` says so when there is none that far down. */
+export function linesOf(
+  text: string,
+  { from, count, numbers }: { from: number; count: number; numbers: boolean },
+): { text: string; beyond: string | null } {
+  const lines = text.split("\n");
+  if (from > lines.length) return { text: "", beyond: `The document has ${lines.length} lines.` };
+  const wanted = lines.slice(from - 1, from - 1 + count).join("\n");
+  return { text: numbers ? numbered(wanted, from) : wanted, beyond: null };
+}
+
 /** Each line with its number before it. */
 export function numbered(text: string, from: number): string {
   return text

@@ -87,7 +87,7 @@ export function writeLlmCache(index: Index, answers: ReadonlyMap<string, string>
  */
 export async function keepLlmAnswers(path: string, answers: ReadonlyMap<string, string>): Promise<void> {
   const write = (): void => {
-    const index = openIndex(path, { mode: "write" });
+    const index = openIndex(path, { mode: "write", patienceMs: 0 });
     try {
       writeLlmCache(index, answers);
     } finally {

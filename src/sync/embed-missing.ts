@@ -10,7 +10,7 @@ import { readMeta, writeMeta } from "../store/meta.ts";
 import type { Index, MissingVector, VectorIdentity } from "../store/types.ts";
 import { compactVectors } from "../store/vector-table.ts";
 import { missingVectorCounts, missingVectors, putVectors, swapVectors } from "../store/vectors.ts";
-import { createInputs, type ReadyInput } from "./embed-inputs.ts";
+import { createInputs, type Inputs, type ReadyInput } from "./embed-inputs.ts";
 import { jobStoreOf } from "./job-store.ts";
 import { type EmbeddingOutcome, syncCancelled } from "./report.ts";
 import { breathe, type CollectionRun } from "./sync-collection.ts";
@@ -74,116 +74,137 @@ async function embedAndClose(provider: EmbeddingProvider, run: EmbedRun, result:
 }
 
 async function embedWith(provider: EmbeddingProvider, run: EmbedRun, before: EmbedResult): Promise<EmbedResult> {
-  const work = createWork(provider, run);
+  const work = workOf(provider, run);
+  let outcome: EmbeddingOutcome = { state: "complete" };
   try {
-    await work.everySlice();
-    const outcome: EmbeddingOutcome = { state: "complete" };
-    return {
-      ...before,
-      embedded: before.embedded + work.embedded(),
-      outcome,
-      warnings: [...before.warnings, ...work.warnings()],
-    };
+    await embedAll(work);
   } catch (error) {
     if (run.signal.aborted) throw syncCancelled();
     const pending = error instanceof MemqError && error.code === "EMBED_PENDING";
-    const outcome: EmbeddingOutcome = { state: pending ? "pending" : "failed", reason: messageOf(error) };
-    return {
-      ...before,
-      embedded: before.embedded + work.embedded(),
-      outcome,
-      warnings: [...before.warnings, ...work.warnings()],
-    };
+    outcome = { state: pending ? "pending" : "failed", reason: messageOf(error) };
   }
+  return {
+    ...before,
+    embedded: before.embedded + work.saved,
+    outcome,
+    warnings: [
+      ...before.warnings,
+      ...work.inputs.warnings(),
+      ...(work.refused > 0 ? [`The provider refused ${work.refused} texts; they are found by keyword only.`] : []),
+    ],
+  };
 }
 
-type Work = { everySlice(): Promise<void>; embedded(): number; warnings(): string[] };
-
-function createWork(provider: EmbeddingProvider, run: EmbedRun): Work {
-  const { index, home, signal, onProgress, collections } = run;
-  const chosen = collections === undefined ? {} : { collections };
-  const identity = identityOf(provider, home.cutting);
-  const rejected = readRejected(index, identity);
-  const inputs = createInputs(run, provider.media);
-  const total = missingVectorCounts(index, identity, collections).passages;
-  let done = 0;
+/** The work of one provider: what it goes by, and how far it got. */
+type Work = {
+  provider: EmbeddingProvider;
+  run: EmbedRun;
+  identity: VectorIdentity;
+  inputs: Inputs;
+  /** Hashes of texts that the provider refused, now or before. */
+  rejected: Set<string>;
+  /** Passages that had no vector at the beginning. */
+  total: number;
+  done: number;
   /** Texts whose new vectors were saved. */
-  let saved = 0;
-  let refused = 0;
+  saved: number;
+  refused: number;
   /** Passages that can have no vector: pictures where the provider takes none, blanks, texts that it refused. */
-  let without = 0;
-  /** How many passages of the slice share a vector, by its key. */
-  let sharing = new Map<string, number>();
-  const passagesWith = (vectorKey: string): number => sharing.get(vectorKey) ?? 1;
+  without: number;
+};
 
-  const embedGroup = async (group: readonly ReadyInput[]): Promise<void> => {
-    const texts = group.map(({ input }) => input);
-    await provider.embedDocuments(texts, signal, {
-      onVectors: (positions, vectors) => {
-        const stored = positions.flatMap((position, i) => {
-          const row = group[position]?.row;
-          const vector = vectors[i];
-          return row === undefined || vector === undefined || vector.length === 0 ? [] : [{ ...row, vector }];
-        });
-        putVectors(index, identity, stored);
-        saved += stored.length;
-        done += positions.length;
-        onProgress({ phase: "embed", done: Math.min(done, total), total });
-      },
-      onRejected: (position) => {
-        const row = group[position]?.row;
-        if (row === undefined) return;
-        rejected.add(row.textHash);
-        refused += 1;
-        without += passagesWith(row.vectorKey);
-      },
-    });
-  };
-
-  const embedSlice = async (slice: readonly MissingVector[]): Promise<void> => {
-    sharing = new Map();
-    for (const { vectorKey } of slice) sharing.set(vectorKey, (sharing.get(vectorKey) ?? 0) + 1);
-    const fresh = withoutCached(
-      index,
-      home,
-      identity,
-      distinct(slice, (row) => row.vectorKey),
-    );
-    const known = fresh.filter((row) => !rejected.has(row.textHash));
-    const left = new Set(fresh.map(({ vectorKey }) => vectorKey));
-    for (const group of inputs.groupsOf(known)) {
-      for (const { row } of group) left.delete(row.vectorKey);
-      await embedGroup(group);
-    }
-    for (const vectorKey of left) without += passagesWith(vectorKey);
-  };
-
+function workOf(provider: EmbeddingProvider, run: EmbedRun): Work {
+  const identity = identityOf(provider, run.home.cutting);
   return {
-    embedded: () => saved,
-    warnings: () => [
-      ...inputs.warnings(),
-      ...(refused > 0 ? [`The provider refused ${refused} texts; they are found by keyword only.`] : []),
-    ],
-    async everySlice() {
-      if (total > 0) onProgress({ phase: "embed", done: 0, total });
-      for (let afterId = 0; ;) {
-        const limit = provider.batchStatus?.().enabled ? JOB_SLICE : SLICE;
-        const slice = missingVectors(index, identity, { limit, afterId, ...chosen });
-        const last = slice.at(-1);
-        if (last === undefined) break;
-        await breathe(signal);
-        const doneBefore = done;
-        await embedSlice(slice);
-        done = doneBefore + slice.length;
-        onProgress({ phase: "embed", done: Math.min(done, total), total });
-        afterId = last.passageId;
-      }
-      writeRejected(index, identity, rejected);
-      swapVectors(index, identity, without);
-      compactVectors(index);
-      if (home.embedding.cache.enabled) pruneVectorCache(index, home.embedding.cache.maxEntries);
-    },
+    provider,
+    run,
+    identity,
+    inputs: createInputs(run, provider.media),
+    rejected: readRejected(run.index, identity),
+    total: missingVectorCounts(run.index, identity, run.collections).passages,
+    done: 0,
+    saved: 0,
+    refused: 0,
+    without: 0,
   };
+}
+
+async function embedAll(work: Work): Promise<void> {
+  const { provider, identity, rejected } = work;
+  const { index, home, signal, collections } = work.run;
+  if (work.total > 0) tellProgress(work);
+  for (let afterId = 0; ;) {
+    const limit = provider.batchStatus?.().enabled ? JOB_SLICE : SLICE;
+    const slice = missingVectors(index, identity, {
+      limit,
+      afterId,
+      ...(collections === undefined ? {} : { collections }),
+    });
+    const last = slice.at(-1);
+    if (last === undefined) break;
+    await breathe(signal);
+    const doneBefore = work.done;
+    await embedSlice(work, slice);
+    work.done = doneBefore + slice.length;
+    tellProgress(work);
+    afterId = last.passageId;
+  }
+  writeRejected(index, identity, rejected);
+  swapVectors(index, identity, work.without);
+  compactVectors(index);
+  if (home.embedding.cache.enabled) pruneVectorCache(index, home.embedding.cache.maxEntries);
+}
+
+function tellProgress({ run, done, total }: Work): void {
+  run.onProgress({ phase: "embed", done: Math.min(done, total), total });
+}
+
+async function embedSlice(work: Work, slice: readonly MissingVector[]): Promise<void> {
+  const { run, identity, rejected, inputs } = work;
+  /** How many passages share a vector, by its key. */
+  const sharing = new Map<string, number>();
+  for (const { vectorKey } of slice) sharing.set(vectorKey, (sharing.get(vectorKey) ?? 0) + 1);
+  const fresh = withoutCached(
+    run.index,
+    run.home,
+    identity,
+    distinct(slice, (row) => row.vectorKey),
+  );
+  const known = fresh.filter((row) => !rejected.has(row.textHash));
+  const left = new Set(fresh.map(({ vectorKey }) => vectorKey));
+  for (const group of inputs.groupsOf(known)) {
+    for (const { row } of group) left.delete(row.vectorKey);
+    for (const vectorKey of await embedGroup(work, group)) left.add(vectorKey);
+  }
+  for (const vectorKey of left) work.without += sharing.get(vectorKey) ?? 1;
+}
+
+/** Embeds texts and stores their vectors as they arrive; returns the keys of those that the provider refused to make. */
+async function embedGroup(work: Work, group: readonly ReadyInput[]): Promise<string[]> {
+  const { provider, run, identity, rejected } = work;
+  const refused: string[] = [];
+  const texts = group.map(({ input }) => input);
+  await provider.embedDocuments(texts, run.signal, {
+    onVectors: (positions, vectors) => {
+      const stored = positions.flatMap((position, i) => {
+        const row = group[position]?.row;
+        const vector = vectors[i];
+        return row === undefined || vector === undefined || vector.length === 0 ? [] : [{ ...row, vector }];
+      });
+      putVectors(run.index, identity, stored);
+      work.saved += stored.length;
+      work.done += positions.length;
+      tellProgress(work);
+    },
+    onRejected: (position) => {
+      const row = group[position]?.row;
+      if (row === undefined) return;
+      rejected.add(row.textHash);
+      work.refused += 1;
+      refused.push(row.vectorKey);
+    },
+  });
+  return refused;
 }
 
 /** Stores the vectors that a cache knows; returns the passages that are left. */

@@ -1,5 +1,5 @@
 import { messageOf } from "../errors.ts";
-import type { Home, MemorySettings } from "../home/types.ts";
+import type { Collection, Home, MemorySettings } from "../home/types.ts";
 import { type StartOptions, startSync } from "./client.ts";
 import { syncCancelled, type SyncReport } from "./report.ts";
 import { type Changes, type Watcher, watchCollections } from "./watch.ts";
@@ -39,105 +39,148 @@ const WATCHED_PAUSE_MS = 60_000;
 /** Between two looks for the results of batch jobs. */
 const FETCH_PAUSE_MS = 60_000;
 
+/** Syncs of a home in the background: what is to be synced next, and how the last one went. */
+type Syncs = {
+  home: Home;
+  options: FreshnessOptions;
+  signal: AbortSignal;
+  /** Names of collections to sync next. */
+  due: Set<string>;
+  working: boolean;
+  /** When the last sync ended (`performance.now()`) and how long it took, in milliseconds. */
+  last: { at: number; ms: number };
+  watcher: Watcher | null;
+  /** The next look for the results of batch jobs. */
+  fetching: ReturnType<typeof setTimeout> | undefined;
+};
+
 /** Starts watching and timers as the settings say; the first sync is the caller's. */
 export function keepFresh(home: Home, options: FreshnessOptions): Freshness {
-  const { settings, transcriptDue, onReport, onFailed, onWarning } = options;
+  const { settings } = options;
   const closed = new AbortController();
   const { signal } = closed;
-  const sessions = home.collections.filter(({ source }) => source === "sessions");
-  const notes = home.collections.filter(({ source }) => source !== "sessions").map(({ name }) => name);
-  /** Names of collections to sync next in the background. */
-  const due = new Set<string>();
-  let working = false;
-  let last = { at: -Infinity, ms: 0 };
-  let watcher: Watcher | null = null;
-  let fetching: ReturnType<typeof setTimeout> | undefined;
-
-  const work = async (): Promise<void> => {
-    if (working) return;
-    working = true;
-    while (due.size > 0 && !signal.aborted) {
-      const collections = [...due];
-      due.clear();
-      try {
-        const report = await startSync(home, { collections, joins: false, awaitsJobs: false, signal });
-        last = { at: performance.now(), ms: report.ms };
-        onReport?.(report);
-        if (report.embedding.state === "pending" && home.embedding.batch.wait) fetchLater(collections);
-      } catch (error) {
-        if (!signal.aborted) onFailed(error);
-      }
-      watcher?.refresh();
-    }
-    working = false;
+  const syncs: Syncs = {
+    home,
+    options,
+    signal,
+    due: new Set(),
+    working: false,
+    last: { at: -Infinity, ms: 0 },
+    watcher: null,
+    fetching: undefined,
   };
-  /** Looks for the results of batch jobs; notes that change meanwhile don't wait for them. */
-  const fetchLater = (collections: string[]): void => {
-    clearTimeout(fetching);
-    fetching = setTimeout(() => syncSoon(collections), Math.max(FETCH_PAUSE_MS, home.embedding.batch.pollIntervalMs));
-    fetching.unref();
-  };
-  const syncSoon = (names: Iterable<string>): void => {
-    for (const name of names) due.add(name);
-    if (due.size > 0 && !signal.aborted) void work();
-  };
-  const everything = (): string[] => home.collections.map(({ name }) => name);
-  const transcriptChanged = async (path: string): Promise<void> => {
-    const owners = sessions.filter(({ root }) => path.startsWith(`${root}/`)).map(({ name }) => name);
-    try {
-      if (owners.length > 0 && (transcriptDue === undefined || (await transcriptDue(path)))) syncSoon(owners);
-    } catch (error) {
-      onWarning(`The transcript ${path} was not looked at: ${messageOf(error)}`);
-    }
-  };
-  const onChange = (changes: Changes): void => {
-    syncSoon(notes.filter((name) => changes.has(name)));
-    for (const { name, root } of sessions)
-      for (const path of changes.get(name) ?? []) void transcriptChanged(`${root}/${path}`);
-  };
-
   if (settings.watch) {
-    watcher = watchCollections(home.collections, {
+    syncs.watcher = watchCollections(home.collections, {
       debounceMs: settings.watchDebounceMs,
-      onChange,
-      onFailure: onWarning,
+      onChange: (changes) => filesChanged(syncs, changes),
+      onFailure: options.onWarning,
     });
   }
+  const everythingSoon = (): void => syncSoon(syncs, namesOf(home.collections));
   const timer =
-    settings.intervalMinutes > 0
-      ? setInterval(() => syncSoon(everything()), settings.intervalMinutes * 60_000)
-      : undefined;
+    settings.intervalMinutes > 0 ? setInterval(everythingSoon, settings.intervalMinutes * 60_000) : undefined;
   timer?.unref();
 
   return {
     get watching() {
-      return watcher?.active ?? false;
+      return syncs.watcher?.active ?? false;
     },
-    async sync(start = {}) {
-      if (signal.aborted) throw syncCancelled();
-      const report = await startSync(home, {
-        ...start,
-        signal: start.signal === undefined ? signal : AbortSignal.any([start.signal, signal]),
-      });
-      last = { at: performance.now(), ms: report.ms };
-      watcher?.refresh();
-      return report;
-    },
+    sync: (start = {}) => syncNow(syncs, start),
     sessionStarted() {
-      if (settings.onSessionStart) syncSoon(everything());
+      if (settings.onSessionStart) everythingSoon();
     },
     searched() {
+      const { watcher, last } = syncs;
       const pause = Math.max(watcher?.active ? WATCHED_PAUSE_MS : LEAST_PAUSE_MS, last.ms * PAUSE_FACTOR);
-      if (settings.onSearch && performance.now() >= last.at + pause) syncSoon(notes);
+      if (settings.onSearch && performance.now() >= last.at + pause) syncSoon(syncs, namesOf(notesOf(home)));
     },
     // Which of them is older than its files is not known here, and a transcript that is gone is told by nothing else.
-    outdated: () => syncSoon(everything()),
-    transcriptChanged: (path) => void transcriptChanged(path),
+    outdated: everythingSoon,
+    transcriptChanged: (path) => void transcriptChanged(syncs, path),
     close() {
       closed.abort();
-      watcher?.close();
+      syncs.watcher?.close();
       clearInterval(timer);
-      clearTimeout(fetching);
+      clearTimeout(syncs.fetching);
     },
   };
+}
+
+function transcriptsOf({ collections }: Home): Collection[] {
+  return collections.filter(({ source }) => source === "sessions");
+}
+
+function notesOf({ collections }: Home): Collection[] {
+  return collections.filter(({ source }) => source !== "sessions");
+}
+
+function namesOf(collections: Collection[]): string[] {
+  return collections.map(({ name }) => name);
+}
+
+async function syncNow(syncs: Syncs, start: StartOptions): Promise<SyncReport> {
+  const { home, signal } = syncs;
+  if (signal.aborted) throw syncCancelled();
+  const report = await startSync(home, {
+    ...start,
+    signal: start.signal === undefined ? signal : AbortSignal.any([start.signal, signal]),
+  });
+  syncs.last = { at: performance.now(), ms: report.ms };
+  syncs.watcher?.refresh();
+  return report;
+}
+
+/** Syncs these in the background, after the sync that is running there if one is. */
+function syncSoon(syncs: Syncs, names: string[]): void {
+  for (const name of names) syncs.due.add(name);
+  if (syncs.due.size > 0 && !syncs.signal.aborted) void syncDue(syncs);
+}
+
+async function syncDue(syncs: Syncs): Promise<void> {
+  const { home, options, signal, due } = syncs;
+  if (syncs.working) return;
+  syncs.working = true;
+  while (due.size > 0 && !signal.aborted) {
+    const collections = [...due];
+    due.clear();
+    try {
+      const report = await startSync(home, { collections, joins: false, awaitsJobs: false, signal });
+      syncs.last = { at: performance.now(), ms: report.ms };
+      options.onReport?.(report);
+      if (report.embedding.state === "pending" && home.embedding.batch.wait) fetchLater(syncs, collections);
+    } catch (error) {
+      if (!signal.aborted) options.onFailed(error);
+    }
+    syncs.watcher?.refresh();
+  }
+  syncs.working = false;
+}
+
+/** Looks for the results of batch jobs; notes that change meanwhile don't wait for them. */
+function fetchLater(syncs: Syncs, collections: string[]): void {
+  const pause = Math.max(FETCH_PAUSE_MS, syncs.home.embedding.batch.pollIntervalMs);
+  clearTimeout(syncs.fetching);
+  syncs.fetching = setTimeout(() => syncSoon(syncs, collections), pause);
+  syncs.fetching.unref();
+}
+
+function filesChanged(syncs: Syncs, changes: Changes): void {
+  const { home } = syncs;
+  syncSoon(
+    syncs,
+    namesOf(notesOf(home)).filter((name) => changes.has(name)),
+  );
+  for (const { name, root } of transcriptsOf(home))
+    for (const path of changes.get(name) ?? []) void transcriptChanged(syncs, `${root}/${path}`);
+}
+
+async function transcriptChanged(syncs: Syncs, path: string): Promise<void> {
+  const { transcriptDue, onWarning } = syncs.options;
+  const owners = transcriptsOf(syncs.home).filter(({ root }) => path.startsWith(`${root}/`));
+  try {
+    if (owners.length > 0 && (transcriptDue === undefined || (await transcriptDue(path))))
+      syncSoon(syncs, namesOf(owners));
+  } catch (error) {
+    onWarning(`The transcript ${path} was not looked at: ${messageOf(error)}`);
+  }
 }

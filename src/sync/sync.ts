@@ -35,6 +35,8 @@ export type SyncOptions = {
   keepsTexts?: boolean;
   onProgress?: (progress: SyncProgress) => void;
   signal?: AbortSignal;
+  /** How long another program's transaction is waited for, where the index is opened here. */
+  patienceMs?: number;
   /** In place of the one that the home's settings lead to; it stays open. */
   provider?: EmbeddingProvider;
 };
@@ -71,7 +73,8 @@ export async function syncIndex(home: Home, options: SyncOptions = {}): Promise<
 /** `syncIndex` for a caller that holds the writer lock. Damage that shows on the way makes it begin again with a new index. */
 export async function syncLockedIndex(home: Home, options: SyncOptions): Promise<SyncReport> {
   const sync = async (): Promise<SyncReport> => {
-    const index = openIndex(home.indexPath, { mode: "write" });
+    const { patienceMs } = options;
+    const index = openIndex(home.indexPath, { mode: "write", ...(patienceMs !== undefined && { patienceMs }) });
     try {
       return await syncOpenIndex(index, home, options);
     } finally {

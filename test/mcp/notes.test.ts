@@ -174,6 +174,30 @@ describe.each(GENERATIONS)("the notes of a home, asked by the official client (%
     );
   });
 
+  test("failed in the words of the index when a number was beyond any count", async () => {
+    for (const [name, parameter] of [
+      ["query", "limit"],
+      ["query", "candidateLimit"],
+      ["search", "limit"],
+      ["deep_search", "limit"],
+    ] as const) {
+      const refused = await client.callTool({ name, arguments: { query: "quokka", [parameter]: 1e300 } });
+      expect(refused.isError).toBe(true);
+      expect(textOf(refused)).toContain(`${parameter} must be at most 10000`);
+      const most = await client.callTool({ name, arguments: { query: "quokka", [parameter]: 9999.5 } });
+      expect(most.structuredContent.results).toHaveLength(3);
+    }
+  });
+
+  test("had a line numbered that they do not have", async () => {
+    const window = { file: "docs/travel.md", fromLine: 1e300, maxLines: 1e300 };
+    const { content } = await client.callTool({ name: "get", arguments: window });
+    expect(content.map(({ resource, text }) => resource?.text.split("\n\n").at(-1) ?? text)).toEqual([
+      "",
+      "The document has 5 lines.",
+    ]);
+  });
+
   test("are counted by status", async () => {
     const status = await client.callTool({ name: "status" });
     expect(status.structuredContent).toMatchObject({ totalDocuments: 5, needsEmbedding: 5, hasVectorIndex: false });

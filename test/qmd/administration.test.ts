@@ -97,6 +97,16 @@ describe("a collection", () => {
   });
 });
 
+test("get numbered a line that the document does not have", async () => {
+  const home = await homeOf({ "n/a.md": "# A\n" });
+  for (const far of [["--from", "9007199254740991"], [":99999999999999999999"], [":3"]]) {
+    const words = far.length === 1 ? [`n/a.md${far[0]}`] : ["n/a.md", ...far];
+    const [exitCode, stdout, stderr] = await said(home, "get", ...words);
+    expect([exitCode, stderr]).toEqual([0, "The document has 2 lines.\n"]);
+    expect(stdout).toMatch(/^qmd:\/\/n\/a.md {2}#[0-9a-f]{6}\n---\n\n\n$/);
+  }
+});
+
 test("update waited for what an update command had left in the background", async () => {
   const home = await homeOf({ "n/a.md": "a\n" });
   await home.run(

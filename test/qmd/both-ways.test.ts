@@ -2,6 +2,8 @@ import { Database } from "bun:sqlite";
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { copyFileSync, existsSync, mkdirSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
+import { withWriterLock } from "../../src/store/lock.ts";
+import { connectStdio } from "../mcp/clients.ts";
 import { qmdHome, type QmdTestHome } from "./homes.ts";
 
 // Starts qmd itself where it is there.
@@ -25,6 +27,61 @@ async function broughtAlong(): Promise<QmdTestHome> {
   copyFileSync(fixture, home.indexPath);
   return home;
 }
+
+/** Writes to the index until it is released, as qmd does (a transaction) or memq (a lock). */
+async function writer(kind: "qmd" | "memq", { indexPath }: QmdTestHome): Promise<() => Promise<void>> {
+  if (kind === "qmd") {
+    const db = new Database(indexPath, { readwrite: true });
+    db.run("BEGIN IMMEDIATE");
+    return async () => db.close();
+  }
+  const [held, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const lock = withWriterLock(indexPath, () => {
+    held.resolve();
+    return released.promise;
+  });
+  await held.promise;
+  return async () => {
+    released.resolve();
+    await lock;
+  };
+}
+
+test.each(["qmd", "memq"] as const)(
+  "a search waited for %s to be done writing to an index that qmd made",
+  async (kind) => {
+    const home = await broughtAlong();
+    const release = await writer(kind, home);
+    const began = performance.now();
+    const waiting = await home.run("search", "router", "--json");
+    expect(performance.now() - began).toBeLessThan(10_000);
+    expect(waiting).toMatchObject({ exitCode: 0, stdout: "[]\n" });
+    expect(waiting.stderr).toMatch(/another process|in use/i);
+    expect(waiting.stderr).toContain("until the index could be made ready");
+    expect((await home.run("get", "notes/a.md")).stdout).toContain("third vlan router line");
+
+    const client = await connectStdio("legacy", [], { env: home.env, cwd: home.root });
+    const ask = () => client.callTool({ name: "query", arguments: { query: "router" } });
+    expect((await ask()).structuredContent).toMatchObject({
+      results: [],
+      warning: expect.stringContaining("not ready"),
+    });
+    await release();
+    let answer = await ask();
+    while (answer.structuredContent.results.length === 0) answer = await ask();
+    expect(answer.structuredContent.results.map(({ path }: { path: string }) => path)).toContain("a.md");
+    await client.close();
+    expect(await home.json("search", "router", "--json")).toHaveLength(2);
+    home.remove();
+  },
+);
+
+test("of two searches that come first on an index that qmd made both answer", async () => {
+  const home = await broughtAlong();
+  const both = await Promise.all([home.json("search", "router", "--json"), home.json("search", "router", "--json")]);
+  expect(both.map((rows) => rows.length)).toEqual([2, 2]);
+  home.remove();
+});
 
 describe("an index that qmd made", () => {
   test("answers at once, with documents and contexts", async () => {

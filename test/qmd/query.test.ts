@@ -119,12 +119,13 @@ test("an explanation names the rule that was used, and keeps qmd's shape under a
 
 describe("with a service that embeds", () => {
   let hanging = false;
+  let pauseMs = 0;
   const server = Bun.serve({
     port: 0,
     hostname: "127.0.0.1",
     idleTimeout: 0,
     async fetch(request) {
-      if (hanging) await Bun.sleep(10_000);
+      await Bun.sleep(hanging ? 10_000 : pauseMs);
       const { input } = (await request.json()) as { input: string | string[] };
       const data = [input].flat().map((text, index) => ({ index, embedding: [...hashedWords(text)] }));
       return Response.json({ data });
@@ -139,6 +140,7 @@ describe("with a service that embeds", () => {
   });
   afterEach(() => {
     hanging = false;
+    pauseMs = 0;
   });
   afterAll(async () => {
     embedded.remove();
@@ -175,6 +177,14 @@ describe("with a service that embeds", () => {
     expect(performance.now() - started).toBeLessThan(1500);
     expect(JSON.parse(outcome.stdout)).toMatchObject([{ path: "router.md" }]);
     expect(outcome.stderr).toStartWith("Degraded answer, without vector.");
+  });
+
+  test("a deadline beyond what a timer can run was over at once", async () => {
+    pauseMs = 200;
+    const years = String(Number.MAX_SAFE_INTEGER);
+    const outcome = await embedded.run("vsearch", "the cat sleeps on the sofa", "--json", "--deadline", years);
+    expect(outcome.stderr).not.toContain("Degraded");
+    expect(JSON.parse(outcome.stdout)[0]).toMatchObject({ path: "cat.md" });
   });
 });
 

@@ -312,3 +312,13 @@ describe("other programs' files", () => {
     for (const mode of ["read", "write"] as const) expect(() => openIndex(path, { mode })).toThrow("newer memq");
   });
 });
+
+test("more patience than SQLite can count was none", () => {
+  const before = process.env["QMD_SQLITE_BUSY_TIMEOUT"];
+  process.env["QMD_SQLITE_BUSY_TIMEOUT"] = "99999999999";
+  const index = openIndex(join(temporaryFolder(), "index.sqlite"), { mode: "write" });
+  if (before === undefined) delete process.env["QMD_SQLITE_BUSY_TIMEOUT"];
+  else process.env["QMD_SQLITE_BUSY_TIMEOUT"] = before;
+  expect(index.db.query("PRAGMA busy_timeout").get()).toEqual({ timeout: 2_147_483_647 });
+  index.close();
+});

@@ -1,6 +1,7 @@
 import { basename } from "node:path";
 import { parseModelSpec } from "../../embed/spec.ts";
 import { MemqError, messageOf } from "../../errors.ts";
+import { MAX_TIMER_MS } from "../../home/key-values.ts";
 import type { QmdHome } from "../../home/qmd-home.ts";
 import { notice, showProgress, writeOut } from "../../output.ts";
 import { withoutCredentials } from "../../printable.ts";
@@ -128,7 +129,7 @@ function limitsOf(invocation: Invocation): { timeoutMs: number | null; shown: st
   const minutes = number(invocation, "timeout") ?? 0;
   const isAsked = docs !== undefined || megabytes !== undefined;
   return {
-    timeoutMs: minutes === 0 ? null : minutes * 60_000,
+    timeoutMs: minutes === 0 ? null : Math.min(minutes * 60_000, MAX_TIMER_MS),
     shown: isAsked ? `${docs ?? 64} docs / ${sizeText((megabytes ?? 64) * 1024 * 1024)}` : null,
   };
 }

@@ -4,7 +4,7 @@ import { documentShown, notice, writeOut } from "../../output.ts";
 import { documentText, ignoreRuleOf, lookedUp, resolveContext } from "../../qmd/lookup.ts";
 import { diskPath, documentName, shownPath } from "../../qmd/names.ts";
 import type { OpenQmd } from "../../qmd/open.ts";
-import { numbered } from "../../qmd/text.ts";
+import { linesOf } from "../../qmd/text.ts";
 import { similarNames } from "../../search/resolve.ts";
 import type { DocumentRow } from "../../store/types.ts";
 import { printableName, printableText } from "../../printable.ts";
@@ -54,11 +54,10 @@ function print(
       ? `${printableName(documentName(open, document))}  #${document.hash.slice(0, 6)}`
       : printableName(shownPath(disk));
   const context = contextOf(open.qmd.config, document.collection, document.path);
-  const lines = text.split("\n");
-  if (from > lines.length) notice(`The document has ${lines.length} lines.`);
-  const wanted = lines.slice(from - 1, from - 1 + count).join("\n");
+  const { text: wanted, beyond } = linesOf(text, { from, count, numbers: lineNumbers });
+  if (beyond !== null) notice(beyond);
   const folder = context === undefined ? "" : `Folder Context: ${printableText(context)}\n`;
-  const shown = documentShown(lineNumbers ? numbered(wanted, from) : wanted);
+  const shown = documentShown(wanted);
   writeOut(`${head}\n${folder}---\n\n${shown}\n`);
 }
 

@@ -2,6 +2,7 @@ import { openProvider } from "../../embed/registry.ts";
 import type { EmbeddingProvider } from "../../embed/types.ts";
 import { untrustedNotice } from "../../home/trust.ts";
 import { isOnTerminal, notice } from "../../output.ts";
+import { allowedTime } from "../../qmd/deadline.ts";
 import type { OpenQmd } from "../../qmd/open.ts";
 import { documentCounts } from "../../store/documents.ts";
 import { keepLlmAnswers } from "../../store/cache.ts";
@@ -18,10 +19,8 @@ const ENDING = { ms: 150, share: 0.1 };
 
 /** When the answer must be printed, in milliseconds since 1970, so that the process has ended as long after its start as is allowed. */
 export function deadlineOf(invocation: Invocation): number {
-  const asked = number(invocation, "deadline");
-  const configured = Number(process.env["MEMQ_DEADLINE_MS"]);
-  const otherwise = configured > 0 ? configured : isOnTerminal() ? DEADLINE_MS.terminal : DEADLINE_MS.piped;
-  const allowed = asked ?? otherwise;
+  const otherwise = isOnTerminal() ? DEADLINE_MS.terminal : DEADLINE_MS.piped;
+  const allowed = allowedTime(number(invocation, "deadline"), otherwise);
   return Math.round(performance.timeOrigin + allowed - Math.min(ENDING.ms, allowed * ENDING.share));
 }
 

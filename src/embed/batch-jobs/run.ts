@@ -35,99 +35,42 @@ export function jobKey(input: EmbedInput): string {
   return sha256(`${input.title ?? ""}\0${input.text}`).slice(0, 32);
 }
 
+/** What this process has met with batch jobs so far. */
+type Experience = {
+  failures: number;
+  lastError: string | undefined;
+  /** Of vectors, once known. */
+  length: number | undefined;
+};
+
+/** Jobs for the documents of one call. */
+type Call = {
+  options: JobOptions;
+  met: Experience;
+  wanted: Wanted;
+  signal: AbortSignal;
+  report: SendReport;
+};
+
 /**
  * Sends documents as asynchronous batch jobs. Submitted jobs are kept in `store`, and inputs that one of them already holds are
  * not submitted again, also after a restart. A job that fails is replaced by ordinary requests; after two failures all is.
  * Where they are not waited for, unfinished jobs end in `EMBED_PENDING`.
  */
 export function createJobSender(options: JobOptions): { documents: Sender["documents"]; status: () => BatchStatus } {
-  const { protocol, batch, inline, store, context } = options;
-  let failures = 0;
-  let lastError: string | undefined;
-  let length = protocol.dimensions ?? undefined;
-  const timeoutMs = batch.timeoutMinutes * 60_000;
-  const isOn = (): boolean => batch.enabled && failures < FAILURE_LIMIT;
-
-  /** Hands out what a finished job made; returns the items it made nothing of. */
-  const deliver = async (job: Job, wanted: Wanted, files: string[], signal: AbortSignal, report: SendReport) => {
-    const left = new Set(job.keys);
-    const items: Item[] = [];
-    const raw: unknown[] = [];
-    for (const file of files) {
-      const text = await retried(options, signal, (limited) => options.service.download(file, limited, context));
-      for (const line of linesOf(text)) {
-        const found = options.service.parse(line);
-        if (found === null || !left.has(found.key) || !("vector" in found)) continue;
-        for (const item of wanted.get(found.key) ?? []) {
-          items.push(item);
-          raw.push(found.vector);
-        }
-        if (wanted.has(found.key)) left.delete(found.key);
-      }
-    }
-    const vectors = checkedVectors(raw, items.length, length);
-    if (typeof vectors === "string") throw new EmbedError("fatal", `${protocol.id} batch ${job.id}: ${vectors}`);
-    length ??= vectors[0]?.length;
-    if (items.length > 0) await report.onVectors(items, protocol.normalise ? vectors.map(normalised) : vectors);
-    const missing = job.keys.filter((key) => wanted.has(key) && left.has(key));
-    const unclaimed = job.keys.filter((key) => !wanted.has(key));
-    if (unclaimed.length === 0) await store.remove(job.id);
-    else await store.save({ ...job, keys: unclaimed });
-    return missing;
-  };
-
-  /** Waits for a job; null while it is unfinished and is not waited for. */
-  const finish = async (job: Job, signal: AbortSignal): Promise<string[] | null> => {
-    // Who asks now and then gives a job both of its times at once.
-    const end = options.awaitsJobs ? context.clock.now() + timeoutMs : job.submittedAt + 2 * timeoutMs;
-    for (let pause = batch.pollIntervalMs; ; pause = Math.min(MAX_POLL_MS, pause * 1.5)) {
-      const state = await retried(options, signal, (limited) => options.service.poll(job.id, limited, context));
-      if (state.state === "done") return state.files;
-      if (state.state === "failed") throw await jobFailure(job, state, options, signal);
-      if (!batch.wait || (!options.awaitsJobs && context.clock.now() <= end)) return null;
-      if (context.clock.now() + pause > end) {
-        throw new EmbedError("timeout", `${protocol.id} batch ${job.id} timed out after ${timeoutMs}ms`);
-      }
-      await context.clock.sleep(pause, signal);
-    }
-  };
-
-  const failed = (error: EmbedError): void => {
-    failures += error.message.includes(NOT_AVAILABLE) ? FAILURE_LIMIT : 1;
-    lastError = error.message;
-  };
-
-  /** Runs one job to its end; returns keys that need ordinary requests, null when it is still pending. */
-  const run = async (task: Task, wanted: Wanted, signal: AbortSignal, report: SendReport): Promise<string[] | null> => {
-    let job = task.job;
-    for (let attempt = 1; ; attempt++) {
-      try {
-        job ??= await submit(task.keys, wanted, options, signal);
-        const files = await finish(job, signal);
-        if (files === null) return null;
-        const missing = await deliver(job, wanted, files, signal, report);
-        if (missing.length < job.keys.length) failures = 0;
-        return missing;
-      } catch (thrown) {
-        if (signal.aborted) throw thrown;
-        const error = embedErrorOf(thrown);
-        failed(error);
-        if (error.kind === "timeout" && attempt === 1 && isOn()) continue;
-        if (job) await store.remove(job.id);
-        return task.keys;
-      }
-    }
-  };
+  const { protocol, batch, inline } = options;
+  const met: Experience = { failures: 0, lastError: undefined, length: protocol.dimensions ?? undefined };
 
   const documents: Sender["documents"] = async (items, width, signal, report) => {
     const text = items.filter((item) => !item.input.media);
     const media = items.filter((item) => item.input.media);
     const wanted: Wanted = Map.groupBy(text, (item) => jobKey(item.input));
-    const tasks = isOn() ? await plan(wanted, options) : [{ keys: [...wanted.keys()] }];
+    const call: Call = { options, met, wanted, signal, report };
+    const tasks = isOn(call) ? await plan(wanted, options) : [{ keys: [...wanted.keys()] }];
     const rest: string[] = [];
     let pending = 0;
     await pooled(tasks, batch.concurrency, async (task) => {
-      const missing = isOn() ? await run(task, wanted, signal, report) : task.keys;
+      const missing = isOn(call) ? await run(task, call) : task.keys;
       if (missing === null) pending++;
       else rest.push(...missing);
     });
@@ -139,16 +82,95 @@ export function createJobSender(options: JobOptions): { documents: Sender["docum
   return {
     documents,
     status: () => ({
-      enabled: isOn(),
-      failures,
+      enabled: isOn({ options, met }),
+      failures: met.failures,
       limit: FAILURE_LIMIT,
       wait: batch.wait,
       concurrency: batch.concurrency,
       pollIntervalMs: batch.pollIntervalMs,
-      timeoutMs,
-      ...(lastError === undefined ? {} : { lastError, lastProvider: protocol.id }),
+      timeoutMs: timeoutOf(options),
+      ...(met.lastError === undefined ? {} : { lastError: met.lastError, lastProvider: protocol.id }),
     }),
   };
+}
+
+function isOn({ options, met }: Pick<Call, "options" | "met">): boolean {
+  return options.batch.enabled && met.failures < FAILURE_LIMIT;
+}
+
+function timeoutOf({ batch }: JobOptions): number {
+  return batch.timeoutMinutes * 60_000;
+}
+
+/** Runs one job to its end; returns keys that need ordinary requests, null when it is still pending. */
+async function run(task: Task, call: Call): Promise<string[] | null> {
+  const { options, met, signal } = call;
+  let job = task.job;
+  for (let attempt = 1; ; attempt++) {
+    try {
+      job ??= await submit(task.keys, call);
+      const files = await filesOf(job, call);
+      if (files === null) return null;
+      const missing = await deliver(job, files, call);
+      if (missing.length < job.keys.length) met.failures = 0;
+      return missing;
+    } catch (thrown) {
+      if (signal.aborted) throw thrown;
+      const error = embedErrorOf(thrown);
+      met.failures += error.message.includes(NOT_AVAILABLE) ? FAILURE_LIMIT : 1;
+      met.lastError = error.message;
+      if (error.kind === "timeout" && attempt === 1 && isOn(call)) continue;
+      if (job) await options.store.remove(job.id);
+      return task.keys;
+    }
+  }
+}
+
+/** Waits for what a job made; null while it is unfinished and is not waited for. */
+async function filesOf(job: Job, call: Call): Promise<string[] | null> {
+  const { protocol, service, batch, awaitsJobs, context } = call.options;
+  const timeoutMs = timeoutOf(call.options);
+  // Who asks now and then gives a job both of its times at once.
+  const end = awaitsJobs ? context.clock.now() + timeoutMs : job.submittedAt + 2 * timeoutMs;
+  for (let pause = batch.pollIntervalMs; ; pause = Math.min(MAX_POLL_MS, pause * 1.5)) {
+    const state = await retried(call, (limited) => service.poll(job.id, limited, context));
+    if (state.state === "done") return state.files;
+    if (state.state === "failed") throw await jobFailure(job, state, call);
+    if (!batch.wait || (!awaitsJobs && context.clock.now() <= end)) return null;
+    if (context.clock.now() + pause > end) {
+      throw new EmbedError("timeout", `${protocol.id} batch ${job.id} timed out after ${timeoutMs}ms`);
+    }
+    await context.clock.sleep(pause, call.signal);
+  }
+}
+
+/** Hands out what a finished job made; returns the keys it made nothing of. */
+async function deliver(job: Job, files: string[], call: Call): Promise<string[]> {
+  const { options, met, wanted, report } = call;
+  const { protocol, service, store, context } = options;
+  const left = new Set(job.keys);
+  const items: Item[] = [];
+  const raw: unknown[] = [];
+  for (const file of files) {
+    const text = await retried(call, (limited) => service.download(file, limited, context));
+    for (const line of linesOf(text)) {
+      const found = service.parse(line);
+      if (found === null || !left.has(found.key) || !("vector" in found)) continue;
+      for (const item of wanted.get(found.key) ?? []) {
+        items.push(item);
+        raw.push(found.vector);
+      }
+      if (wanted.has(found.key)) left.delete(found.key);
+    }
+  }
+  const vectors = checkedVectors(raw, items.length, met.length);
+  if (typeof vectors === "string") throw new EmbedError("fatal", `${protocol.id} batch ${job.id}: ${vectors}`);
+  met.length ??= vectors[0]?.length;
+  if (items.length > 0) await report.onVectors(items, protocol.normalise ? vectors.map(normalised) : vectors);
+  const unclaimed = job.keys.filter((key) => !wanted.has(key));
+  if (unclaimed.length === 0) await store.remove(job.id);
+  else await store.save({ ...job, keys: unclaimed });
+  return job.keys.filter((key) => wanted.has(key) && left.has(key));
 }
 
 type Wanted = Map<string, Item[]>;
@@ -188,12 +210,12 @@ async function plan(wanted: Wanted, options: JobOptions): Promise<Task[]> {
 }
 
 /** Uploads, creates and remembers one job. */
-async function submit(keys: string[], wanted: Wanted, options: JobOptions, signal: AbortSignal): Promise<Job> {
-  const { service, store, protocol, fingerprint, context } = options;
-  const lines = keys.map((key) => service.line({ key, input: wanted.get(key)?.[0]?.input ?? { text: "" } }));
+async function submit(keys: string[], call: Call): Promise<Job> {
+  const { service, store, protocol, fingerprint, context } = call.options;
+  const lines = keys.map((key) => service.line({ key, input: call.wanted.get(key)?.[0]?.input ?? { text: "" } }));
   const jsonl = `${lines.join("\n")}\n`;
-  const fileId = await retried(options, signal, (limited) => service.upload(jsonl, limited, context));
-  const id = await retried(options, signal, (limited) =>
+  const fileId = await retried(call, (limited) => service.upload(jsonl, limited, context));
+  const id = await retried(call, (limited) =>
     service.create(fileId, limited, context).catch((error: unknown) => {
       // Without an answer the job may exist: asking again could make and pay it twice.
       if (error instanceof EmbedError && error.status === undefined) throw new EmbedError("fatal", error.message);
@@ -205,7 +227,7 @@ async function submit(keys: string[], wanted: Wanted, options: JobOptions, signa
   return job;
 }
 
-function retried<T>(options: JobOptions, signal: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+function retried<T>({ options, signal }: Call, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   return withRetries(work, options.patience, "document", options.context.clock, { until: 0 }, signal);
 }
 
@@ -213,8 +235,7 @@ function retried<T>(options: JobOptions, signal: AbortSignal, work: (signal: Abo
 async function jobFailure(
   job: Job,
   { reason, errorFile }: { reason: string; errorFile?: string },
-  options: JobOptions,
-  signal: AbortSignal,
+  { options, signal }: Call,
 ): Promise<EmbedError> {
   const { service, context } = options;
   const text = errorFile ? await service.download(errorFile, signal, context).catch(() => "") : "";

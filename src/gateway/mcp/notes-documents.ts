@@ -3,7 +3,7 @@ import { documentText, ignoreRuleOf, lookedUp, resolveContext } from "../../qmd/
 import { documentName } from "../../qmd/names.ts";
 import type { OpenQmd } from "../../qmd/open.ts";
 import { type Wanted, wantedDocuments } from "../../qmd/several.ts";
-import { firstLines, numbered } from "../../qmd/text.ts";
+import { firstLines, linesOf, numbered } from "../../qmd/text.ts";
 import { exactDocument, similarNames } from "../../search/resolve.ts";
 import type { DocumentRow } from "../../store/types.ts";
 import type { NotesHome } from "./notes-home.ts";
@@ -33,9 +33,10 @@ export function getDocument(
       if (resolution.kind === "missing") return await missing(open, asked.name);
       const from = Math.max(1, Math.floor(fromLine ?? asked.from ?? 1));
       const count = Math.floor(maxLines ?? asked.count ?? Infinity);
-      const lines = documentText(open, resolution.document).text.split("\n");
-      const text = lines.slice(from - 1, from - 1 + count).join("\n");
-      return { content: [resource(open, resolution.document, lineNumbers ? numbered(text, from) : text)] };
+      const whole = documentText(open, resolution.document).text;
+      const { text, beyond } = linesOf(whole, { from, count, numbers: lineNumbers });
+      const words: Content[] = beyond === null ? [] : [{ type: "text", text: beyond }];
+      return { content: [resource(open, resolution.document, text), ...words] };
     } finally {
       if (open !== own) open.index.close();
     }

@@ -30,48 +30,34 @@ const REFRESH_MS = 60_000;
 /** A provider that could not be set up is tried again after this time. */
 const PROVIDER_RETRY_MS = 60_000;
 
+/** What a server has of its home. */
+type Kept = {
+  /** Opens the home as its files are now. */
+  open: () => Promise<OpenQmd>;
+  held: Held | null;
+  opening: Promise<Held> | null;
+  /** By their settings; `at` is when they were set up, in milliseconds since 1970. */
+  providers: Map<string, { opening: Opening; at: number }>;
+  /** Ends syncs in the background. */
+  closed: AbortController;
+  pending: Set<Promise<void>>;
+  refreshedAt: number;
+};
+
 /** Opens the home of an index, the default one when undefined, when it is first used, and again when its files are others. */
 export function keepNotesHome(index: string | undefined, program: Program): NotesHome {
-  let held: Held | null = null;
-  let opening: Promise<Held> | null = null;
-  const providers = new Map<string, { opening: Opening; at: number }>();
-  const closed = new AbortController();
-  const pending = new Set<Promise<void>>();
-  let refreshedAt = 0;
-
-  function retire(): void {
-    if (held === null) return;
-    held.retired = true;
-    if (held.users === 0) held.open.index.close();
-    held = null;
-  }
-
-  async function reopen(): Promise<Held> {
-    try {
-      const open = await openQmd(index, { program, notice });
-      if (open.index.state === "ready") keepVectorCodes(open.index);
-      retire();
-      held = { open, stamp: stampOf(open), users: 0, retired: false };
-      return held;
-    } finally {
-      opening = null;
-    }
-  }
-
-  /** What is open, counted as in use before anybody else can close it. */
-  async function borrowed(): Promise<Held> {
-    for (;;) {
-      const isCurrent = held !== null && held.open.index.state === "ready" && stampOf(held.open) === held.stamp;
-      const own = isCurrent && held !== null ? held : await (opening ??= reopen());
-      if (own.retired) continue;
-      own.users += 1;
-      return own;
-    }
-  }
-
+  const kept: Kept = {
+    open: () => openQmd(index, { program, notice }),
+    held: null,
+    opening: null,
+    providers: new Map(),
+    closed: new AbortController(),
+    pending: new Set(),
+    refreshedAt: 0,
+  };
   return {
     async lend(work) {
-      const own = await borrowed();
+      const own = await borrowed(kept);
       try {
         return await work(own.open);
       } finally {
@@ -79,53 +65,93 @@ export function keepNotesHome(index: string | undefined, program: Program): Note
         if (own.retired && own.users === 0) own.open.index.close();
       }
     },
-    provider({ qmd, index }) {
-      // Without vectors there is nothing that a question could be compared with.
-      if (servingIdentity(index) === null) return Promise.resolve({ provider: null });
-      const key = JSON.stringify(qmd.home.embedding);
-      const known = providers.get(key);
-      if (known !== undefined && Date.now() - known.at < PROVIDER_RETRY_MS) return known.opening;
-      const opened = reopened(known?.opening, async () => {
-        const [{ openProvider }, { withCooldown }] = await Promise.all([
-          import("../../embed/registry.ts"),
-          import("../../embed/cooldown.ts"),
-        ]);
-        const { provider, reason } = await openProvider(qmd.home.embedding, { kind: "qmd", env: process.env });
-        const asked = provider === undefined ? null : withCooldown(provider);
-        return { provider: asked, ...(reason === undefined ? {} : { reason }) };
-      });
-      providers.set(key, { opening: opened, at: Date.now() });
-      return opened;
-    },
-    refresh(isBehind) {
-      const home = held?.open.qmd.home;
-      if (home === undefined || home.collections.length === 0 || closed.signal.aborted) return;
-      if (!isBehind && Date.now() - refreshedAt < REFRESH_MS) return;
-      refreshedAt = Date.now();
-      startSync(home, { embed: false, joins: !isBehind, signal: closed.signal }).catch((error: unknown) => {
-        if (error instanceof MemqError && error.code === "SYNC_CANCELLED") return;
-        console.error(`A sync in the background failed: ${messageOf(error)}`);
-      });
-    },
+    provider: (open) => providerOf(kept, open),
+    refresh: (isBehind) => refresh(kept, isBehind),
     later(work) {
+      const { pending } = kept;
       const task = work.catch((error: unknown) => console.error(messageOf(error))).finally(() => pending.delete(task));
       pending.add(task);
     },
-    async close() {
-      closed.abort();
-      await Promise.all(pending);
-      const home = held?.open.qmd.home;
-      for (const { opening: opened } of providers.values()) {
-        const { provider } = await opened.catch(() => ({ provider: null }));
-        await provider?.close();
-      }
-      const isBusy = (): boolean => home !== undefined && isSyncing(home.indexPath);
-      // A sync lets go of its lock before the process ends.
-      while (isBusy()) await Bun.sleep(5);
-      retire();
-      if (home !== undefined) removeJournal(home.indexPath);
-    },
+    close: () => close(kept),
   };
+}
+
+/** What is open, counted as in use before anybody else can close it. */
+async function borrowed(kept: Kept): Promise<Held> {
+  for (;;) {
+    const { held } = kept;
+    const isCurrent = held !== null && held.open.index.state === "ready" && stampOf(held.open) === held.stamp;
+    const own = isCurrent ? held : await (kept.opening ??= reopen(kept));
+    if (own.retired) continue;
+    own.users += 1;
+    return own;
+  }
+}
+
+async function reopen(kept: Kept): Promise<Held> {
+  try {
+    const open = await kept.open();
+    if (open.index.state === "ready") keepVectorCodes(open.index);
+    retire(kept);
+    return (kept.held = { open, stamp: stampOf(open), users: 0, retired: false });
+  } finally {
+    kept.opening = null;
+  }
+}
+
+/** Closes what is open, as soon as nobody uses it any more. */
+function retire(kept: Kept): void {
+  const { held } = kept;
+  if (held === null) return;
+  held.retired = true;
+  if (held.users === 0) held.open.index.close();
+  kept.held = null;
+}
+
+function providerOf({ providers }: Kept, { qmd, index }: OpenQmd): Opening {
+  // Without vectors there is nothing that a question could be compared with.
+  if (servingIdentity(index) === null) return Promise.resolve({ provider: null });
+  const key = JSON.stringify(qmd.home.embedding);
+  const known = providers.get(key);
+  if (known !== undefined && Date.now() - known.at < PROVIDER_RETRY_MS) return known.opening;
+  const opening = reopened(known?.opening, async () => {
+    const [{ openProvider }, { withCooldown }] = await Promise.all([
+      import("../../embed/registry.ts"),
+      import("../../embed/cooldown.ts"),
+    ]);
+    const { provider, reason } = await openProvider(qmd.home.embedding, { kind: "qmd", env: process.env });
+    const asked = provider === undefined ? null : withCooldown(provider);
+    return { provider: asked, ...(reason === undefined ? {} : { reason }) };
+  });
+  providers.set(key, { opening, at: Date.now() });
+  return opening;
+}
+
+function refresh(kept: Kept, isBehind: boolean): void {
+  const { signal } = kept.closed;
+  const home = kept.held?.open.qmd.home;
+  if (home === undefined || home.collections.length === 0 || signal.aborted) return;
+  if (!isBehind && Date.now() - kept.refreshedAt < REFRESH_MS) return;
+  kept.refreshedAt = Date.now();
+  startSync(home, { embed: false, joins: !isBehind, signal }).catch((error: unknown) => {
+    if (error instanceof MemqError && error.code === "SYNC_CANCELLED") return;
+    console.error(`A sync in the background failed: ${messageOf(error)}`);
+  });
+}
+
+async function close(kept: Kept): Promise<void> {
+  kept.closed.abort();
+  await Promise.all(kept.pending);
+  const home = kept.held?.open.qmd.home;
+  for (const { opening } of kept.providers.values()) {
+    const { provider } = await opening.catch(() => ({ provider: null }));
+    await provider?.close();
+  }
+  const isBusy = (): boolean => home !== undefined && isSyncing(home.indexPath);
+  // A sync lets go of its lock before the process ends.
+  while (isBusy()) await Bun.sleep(5);
+  retire(kept);
+  if (home !== undefined) removeJournal(home.indexPath);
 }
 
 /** What was opened before, when that is a provider; else the outcome of another attempt. */

@@ -12,6 +12,7 @@ import { openQueryModels } from "../../search/query-models.ts";
 import { search } from "../../search/search.ts";
 import type { Hit, SearchAnswer } from "../../search/types.ts";
 import { keepLlmAnswers } from "../../store/cache.ts";
+import { hasDocuments } from "../../store/documents.ts";
 import type { NotesHome } from "./notes-home.ts";
 
 /** What is asked of the notes: by words, by meaning, or in all of `query`'s stages. */
@@ -74,8 +75,11 @@ export async function askNotes(notes: NotesHome, named: string[], question: Note
     const terms = lineTerms(answer.parsed ?? parsedFor(open.index, query), intent);
     const left = meaning.reason === undefined ? answer.degraded : ["vector", ...answer.degraded];
     const isEmpty = open.index.state === "missing" && collections.length > 0;
+    // Another program made it, and another writer kept it from being made ready when it was opened.
+    const isRaw = open.index.state === "unprepared" && hasDocuments(open.index);
     const reasons = [
       ...(isEmpty ? ["Nothing is indexed yet; indexing has begun."] : []),
+      ...(isRaw ? ["The index is not ready for searching yet; it is being made so."] : []),
       ...(collections.length === 0 ? ["There is no collection to search."] : []),
       ...(meaning.reason === undefined ? [] : [meaning.reason]),
       ...answer.notices,
@@ -85,7 +89,7 @@ export async function askNotes(notes: NotesHome, named: string[], question: Note
       rows: answer.hits.map((hit) => rowOf(open, hit, terms)),
       degraded: [...new Set(left)],
       warning: reasons.join(" "),
-      isBehind: answer.stale || isEmpty,
+      isBehind: answer.stale || isEmpty || isRaw,
     };
   });
   notes.refresh(found.isBehind);
@@ -101,7 +105,8 @@ async function answerOf(
   { collections, deadline, provider }: Prepared,
 ): Promise<SearchAnswer> {
   const { home } = qmd;
-  const { how, document, limit, minScore, intent } = question;
+  const { how, document, minScore, intent } = question;
+  const limit = Math.floor(question.limit);
   const common = { collections, deadline, limit, minScore, asOf: Date.now(), profile: home.search };
   if (how === "words") return search({ home, index, provider }, { ...common, query: primaryQuery(document) });
   if (how === "meaning" && provider === null)
@@ -121,7 +126,7 @@ async function answerOf(
       {
         ...common,
         document,
-        candidateLimit: question.candidateLimit ?? CANDIDATES,
+        candidateLimit: Math.floor(question.candidateLimit ?? CANDIDATES),
         rrf: false,
         ...(intent === undefined ? {} : { intent }),
         ...(models.expand === undefined ? {} : { expand: models.expand }),

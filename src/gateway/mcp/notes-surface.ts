@@ -1,4 +1,5 @@
 import { MemqError, messageOf } from "../../errors.ts";
+import { allowedTime } from "../../qmd/deadline.ts";
 import type { OpenQmd } from "../../qmd/open.ts";
 import type { Program } from "../../version.ts";
 import { documentUri, readDocument } from "./notes-documents.ts";
@@ -26,8 +27,7 @@ export type NotesServed = {
 /** The notes of a qmd home over MCP: qmd's tools, its resources, and what an agent should know of them. */
 export function notesSurface(served: NotesServed): McpSurface {
   const home = keepNotesHome(served.index, served.program);
-  const configured = Number(process.env["MEMQ_DEADLINE_MS"]);
-  const deadlineMs = served.deadlineMs ?? (configured > 0 ? configured : DEADLINE_MS);
+  const deadlineMs = allowedTime(served.deadlineMs, DEADLINE_MS);
   const notes: Notes = {
     ask: (question) => askNotes(home, served.collections, { ...question, deadlineMs }),
     home,
@@ -91,7 +91,7 @@ async function plainSearch(notes: Notes, body: Record<string, unknown>): Promise
   if (query !== undefined) throw new MemqError("BAD_ARGUMENTS", "query is not served here: give searches");
   if (searches.length === 0) return { results: [] };
   const document = { kind: "typed" as const, searches: typedParts(searches) };
-  const { rows, degraded, warning } = await notes.ask({ how: "deep", document, limit: Math.floor(limit), ...rest });
+  const { rows, degraded, warning } = await notes.ask({ how: "deep", document, limit, ...rest });
   const results = rows.map((row) => Object.assign(row, { file: documentUri(row) }));
   return { results, ...(degraded.length === 0 ? {} : { degraded }), ...(warning === "" ? {} : { warning }) };
 }

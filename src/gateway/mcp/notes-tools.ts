@@ -67,6 +67,9 @@ const STATUS: ObjectSchema = {
   required: ["totalDocuments", "needsEmbedding", "hasVectorIndex", "collections"],
 };
 
+/** More documents than anybody reads; beyond any count, numbers would mean nothing to the index. */
+const MOST = 10_000;
+
 /** What `query` takes, over the protocol and over plain HTTP. */
 export const QUERY_INPUT = {
   type: "object",
@@ -85,9 +88,9 @@ export const QUERY_INPUT = {
         required: ["type", "query"],
       },
     },
-    limit: { type: "number", default: 10, minimum: 1, description: "Most documents" },
+    limit: { type: "number", default: 10, minimum: 1, maximum: MOST, description: "Most documents" },
     minScore: { type: "number", default: 0, description: "Least score, 0 to 1" },
-    candidateLimit: { type: "number", minimum: 1, description: "Candidates that are reranked (40)" },
+    candidateLimit: { type: "number", minimum: 1, maximum: MOST, description: "Candidates that are reranked (40)" },
     collections: { type: "array", items: { type: "string" }, description: "Only these collections" },
     intent: { type: "string", description: "What you want to know and why, in a sentence" },
     rerank: { type: "boolean", default: true, description: "Judge the best candidates again by a model" },
@@ -126,7 +129,7 @@ function queryTool(notes: Notes): Tool {
       call.say("Searching by words and by meaning");
       const document =
         searches === undefined ? documentOf(query ?? "") : { kind: "typed" as const, searches: typedParts(searches) };
-      return found(notes, { how: "deep", document, limit: Math.floor(limit), ...rest });
+      return found(notes, { how: "deep", document, limit, ...rest });
     },
   });
 }
@@ -141,7 +144,7 @@ function olderTool(notes: Notes, name: string, how: NotesQuestion["how"]): Tool 
       type: "object",
       properties: {
         query: { type: "string" },
-        limit: { type: "number", default: 10, minimum: 1 },
+        limit: { type: "number", default: 10, minimum: 1, maximum: MOST },
         minScore: { type: "number", default: how === "meaning" ? 0.3 : 0 },
         collection: { type: "string" },
       },
@@ -152,7 +155,7 @@ function olderTool(notes: Notes, name: string, how: NotesQuestion["how"]): Tool 
     run({ query, limit, minScore, collection }) {
       const collections = collection === undefined ? undefined : [collection];
       const document = { kind: "plain" as const, query };
-      return found(notes, { how, document, limit: Math.floor(limit), minScore, collections });
+      return found(notes, { how, document, limit, minScore, collections });
     },
   });
 }

@@ -111,14 +111,14 @@ export function rpcChild(options: ChildOptions): RpcChild {
         try {
           const asked = session();
           await withinTime(asked.ready, until - Date.now(), signal);
-          return await asked.call(method, params, { timeoutMs: until - Date.now(), signal });
+          return await call(asked, method, params, { timeoutMs: until - Date.now(), signal });
         } catch (error) {
           if (!(error instanceof ChildLost) || attempt > 0) throw error;
         }
       }
     },
     notify(method, params) {
-      current?.notify(method, params);
+      if (current !== null) send(current, { method, params });
     },
     async release() {
       holders = Math.max(0, holders - 1);
@@ -126,81 +126,68 @@ export function rpcChild(options: ChildOptions): RpcChild {
       clearTimeout(restart);
       const ending = current;
       current = null;
-      await ending?.end();
+      if (ending !== null) await end(ending);
       return true;
     },
   };
 }
 
-type Session = {
-  ready: Promise<unknown>;
-  call(method: string, params: Record<string, unknown>, options: RequestOptions): Promise<unknown>;
-  notify(method: string, params: Record<string, unknown>): void;
-  end(): Promise<void>;
-};
-
 type Pending = { resolve: (result: unknown) => void; reject: (error: Error) => void };
 
+/** One child, from its start to its end. */
+type Session = {
+  child: ChildProcessWithoutNullStreams;
+  startedAt: number;
+  exited: Promise<void>;
+  /** The answer to our introduction. */
+  ready: Promise<unknown>;
+  pending: Map<number, Pending>;
+  nextId: number;
+  /** It is gone or can't be used. */
+  lost: boolean;
+  /** We end it. */
+  ending: boolean;
+  /** The last line it wrote to stderr. */
+  lastWords: string;
+  onLost: (reason: string, uptimeMs: number) => void;
+};
+
 /** Starts a child and introduces us; `onLost` is called once, when it is gone or can't be used. */
-function openSession(
-  { command, place, log }: ChildOptions,
-  onLost: (reason: string, uptimeMs: number) => void,
-): Session {
+function openSession({ command, place, log }: ChildOptions, onLost: Session["onLost"]): Session {
   const [program = "memq", ...first] = command;
   const startedAt = Date.now();
-  const pending = new Map<number, Pending>();
-  let nextId = 1;
-  let lost = false;
-  let ending = false;
-  let lastWords = "";
-
   const child: ChildProcessWithoutNullStreams = spawn(program, [...first, "rpc"], { stdio: "pipe", windowsHide: true });
   // A gateway that wants to end is not kept; what is pending keeps it by its time limit.
   for (const part of [child, child.stdin, child.stdout, child.stderr]) (part as { unref?: () => void }).unref?.();
-  const exited = new Promise<void>((resolve) => child.once("exit", () => resolve()));
+  const session: Session = {
+    child,
+    startedAt,
+    exited: new Promise<void>((resolve) => child.once("exit", () => resolve())),
+    ready: Promise.resolve(),
+    pending: new Map(),
+    nextId: 1,
+    lost: false,
+    ending: false,
+    lastWords: "",
+    onLost,
+  };
+  listen(session, program, log);
+  session.ready = introduced(session, place());
+  // Whoever asks next hears of it.
+  session.ready.catch(() => {});
+  return session;
+}
 
-  function lose(reason: string): void {
-    if (lost) return;
-    lost = true;
-    const error = ending ? new ChildUnavailable("memq has been stopped") : new ChildLost(reason);
-    for (const { reject } of pending.values()) reject(error);
-    pending.clear();
-    onLost(reason, Date.now() - startedAt);
-    child.kill("SIGKILL");
-  }
-
-  function send(message: Record<string, unknown>): void {
-    if (!lost) child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
-  }
-
-  function call(
-    method: string,
-    params: Record<string, unknown>,
-    { timeoutMs, signal }: RequestOptions,
-  ): Promise<unknown> {
-    const id = nextId;
-    nextId += 1;
-    if (lost) return Promise.reject(new ChildLost("memq rpc is gone"));
-    const answer = new Promise<unknown>((resolve, reject) => pending.set(id, { resolve, reject }));
-    send({ id, method, params });
-    return withinTime(answer, timeoutMs, signal).catch((error: unknown) => {
-      if (pending.delete(id)) {
-        send({ method: "$/cancelRequest", params: { id } });
-        if (method !== "ping" && signal?.aborted !== true) checkAlive();
-      }
-      throw error;
-    });
-  }
-
-  /** A child that no longer answers at all is ended, so that the next one may. */
-  function checkAlive(): void {
-    call("ping", {}, { timeoutMs: PING_MS }).catch(() => lose("memq rpc no longer answers"));
-  }
-
-  child.on("error", (error) => lose(`memq can't be started with "${program}": ${error.message}`));
+/** Takes in what a child answers, and that it ends. */
+function listen(session: Session, program: string, log: ChildLog): void {
+  const { child, pending } = session;
+  child.on("error", (error) => lose(session, `memq can't be started with "${program}": ${error.message}`));
   child.on("exit", (code, signal) => {
     const how = signal === null ? `exit code ${code}` : signal;
-    const tell = (): void => lose(`memq rpc ended (${how})${lastWords === "" ? "" : `: ${lastWords}`}`);
+    const tell = (): void => {
+      const { lastWords } = session;
+      lose(session, `memq rpc ended (${how})${lastWords === "" ? "" : `: ${lastWords}`}`);
+    };
     // Its last words may still be on the way; a process of its own that holds the pipe must not keep us.
     child.once("close", tell);
     setTimeout(tell, LAST_WORDS_MS);
@@ -208,7 +195,7 @@ function openSession(
   // A child that is gone says so by its exit.
   child.stdin.on("error", () => {});
   eachLine(child.stderr, (line) => {
-    lastWords = line;
+    session.lastWords = line;
     log.info(`memq: ${line}`);
   });
   eachLine(child.stdout, (line) => {
@@ -219,27 +206,65 @@ function openSession(
     if (message.error === undefined) waiting.resolve(message.result);
     else waiting.reject(new RpcFailure(message.error.message, message.error.code, message.error.data?.hint));
   });
+}
 
-  const ready = call("initialize", place(), { timeoutMs: START_MS }).catch((error: unknown) => {
+/** The answer to `initialize`; a child that does not give one is of no use. */
+function introduced(session: Session, place: Record<string, unknown>): Promise<unknown> {
+  return call(session, "initialize", place, { timeoutMs: START_MS }).catch((error: unknown) => {
     const reason = error instanceof Error ? error.message : String(error);
-    lose(reason);
+    lose(session, reason);
     throw error instanceof ChildLost ? error : new ChildUnavailable(reason);
   });
-  // Whoever asks next hears of it.
-  ready.catch(() => {});
+}
 
-  return {
-    ready,
-    call,
-    notify: (method, params) => send({ method, params }),
-    async end() {
-      ending = true;
-      child.stdin.end();
-      const timer = setTimeout(() => child.kill("SIGKILL"), END_MS);
-      await exited;
-      clearTimeout(timer);
-    },
-  };
+function call(
+  session: Session,
+  method: string,
+  params: Record<string, unknown>,
+  { timeoutMs, signal }: RequestOptions,
+): Promise<unknown> {
+  const { pending } = session;
+  const id = session.nextId;
+  session.nextId += 1;
+  if (session.lost) return Promise.reject(new ChildLost("memq rpc is gone"));
+  const answer = new Promise<unknown>((resolve, reject) => pending.set(id, { resolve, reject }));
+  send(session, { id, method, params });
+  return withinTime(answer, timeoutMs, signal).catch((error: unknown) => {
+    if (pending.delete(id)) {
+      send(session, { method: "$/cancelRequest", params: { id } });
+      if (method !== "ping" && signal?.aborted !== true) checkAlive(session);
+    }
+    throw error;
+  });
+}
+
+/** A child that no longer answers at all is ended, so that the next one may. */
+function checkAlive(session: Session): void {
+  call(session, "ping", {}, { timeoutMs: PING_MS }).catch(() => lose(session, "memq rpc no longer answers"));
+}
+
+function send({ child, lost }: Session, message: Record<string, unknown>): void {
+  if (!lost) child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
+}
+
+function lose(session: Session, reason: string): void {
+  const { child, startedAt, pending } = session;
+  if (session.lost) return;
+  session.lost = true;
+  const error = session.ending ? new ChildUnavailable("memq has been stopped") : new ChildLost(reason);
+  for (const { reject } of pending.values()) reject(error);
+  pending.clear();
+  session.onLost(reason, Date.now() - startedAt);
+  child.kill("SIGKILL");
+}
+
+async function end(session: Session): Promise<void> {
+  const { child, exited } = session;
+  session.ending = true;
+  child.stdin.end();
+  const timer = setTimeout(() => child.kill("SIGKILL"), END_MS);
+  await exited;
+  clearTimeout(timer);
 }
 
 type Message = {
