@@ -1,6 +1,6 @@
 import { messageOf } from "../errors.ts";
-import { AUTO_PROVIDERS, credentialsOf, readAuthStore, type AuthStore } from "./credentials.ts";
 import { isObject } from "../json.ts";
+import { AUTO_PROVIDERS, credentialsOf, readAuthStore, type AuthStore } from "./credentials.ts";
 import type { KeyReader } from "./key-reader.ts";
 import type { LoadedConfig } from "./openclaw-config.ts";
 import { absolutePath, envText } from "./paths.ts";

@@ -1,7 +1,7 @@
 import { join } from "node:path";
+import type { JsonObject } from "../json.ts";
 import { sessionsFolder } from "./agent-collections.ts";
 import { configuredAgentIds, defaultAgentId } from "./agents.ts";
-import type { JsonObject } from "../json.ts";
 import { bytesOf, durationMs } from "./key-values.ts";
 import type { KeyReader } from "./key-reader.ts";
 import { absolutePath, type Env } from "./paths.ts";

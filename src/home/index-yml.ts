@@ -1,9 +1,10 @@
 import type { Document } from "yaml";
 import { MemqError, messageOf } from "../errors.ts";
-import type { StoredCollection } from "../store/collections.ts";
 import { isObject, valueAt, type JsonObject, type JsonValue } from "../json.ts";
-import { wrongType } from "./key-values.ts";
 import { nearestName } from "../nearest.ts";
+import { sha256 } from "../sha256.ts";
+import type { StoredCollection } from "../store/collections.ts";
+import { wrongType } from "./key-values.ts";
 import { textOfFile } from "./read-text.ts";
 
 /** One collection of `index.yml`. */
@@ -185,7 +186,7 @@ function qmdConfig(data: JsonObject, file: string): QmdConfig {
 }
 
 function hashOf(data: JsonObject): string {
-  return new Bun.CryptoHasher("sha256").update(JSON.stringify(data)).digest("hex");
+  return sha256(JSON.stringify(data));
 }
 
 /** A sentence for each key of a map that is not known but near one that is. */

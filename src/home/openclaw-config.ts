@@ -1,7 +1,7 @@
 import { dirname, join, resolve } from "node:path";
 import { MemqError, messageOf } from "../errors.ts";
-import { envBlock, joinedEnv, parseDotEnv, withVariables, type MissingVariable } from "./env-vars.ts";
 import { isObject, merged, type JsonObject, type JsonValue } from "../json.ts";
+import { envBlock, joinedEnv, parseDotEnv, withVariables, type MissingVariable } from "./env-vars.ts";
 import type { Env } from "./paths.ts";
 import { textOfFile } from "./read-text.ts";
 import { configFile, stateFolder } from "./state-dir.ts";

@@ -1,5 +1,5 @@
-import { agentEntries } from "./agents.ts";
 import { isObject, valueAt, type JsonObject, type JsonValue } from "../json.ts";
+import { agentEntries } from "./agents.ts";
 import { checkedValue, wrongType } from "./key-values.ts";
 import type { KeySpec } from "./key-spec.ts";
 import { KEYS } from "./keys.ts";

@@ -1,3 +1,4 @@
+import { isObject } from "../json.ts";
 import { replaceBlocks } from "./blocks.ts";
 import { redactSecrets } from "./redact.ts";
 
@@ -61,12 +62,12 @@ function readTurn(raw: string): Turn | null {
   } catch {
     return null;
   }
-  if (!isRecord(entry) || entry["type"] !== "message" || !isRecord(entry["message"])) return null;
+  if (!isObject(entry) || entry["type"] !== "message" || !isObject(entry["message"])) return null;
   const message = entry["message"];
   const role = message["role"];
   if (role !== "user" && role !== "assistant") return null;
   // Messages that one session sent to another are not what the user said.
-  if (isRecord(message["provenance"]) && message["provenance"]["kind"] === "inter_session") return null;
+  if (isObject(message["provenance"]) && message["provenance"]["kind"] === "inter_session") return null;
   const text = cleanTurn(textOf(message["content"]), role);
   if (text === "") return null;
   return { label: role === "user" ? "User" : "Assistant", text: redactSecrets(text), timeMs: timeOf(entry, message) };
@@ -78,7 +79,7 @@ function textOf(content: unknown): string {
   return content
     .filter(
       (block): block is { text: string } =>
-        isRecord(block) && block["type"] === "text" && typeof block["text"] === "string",
+        isObject(block) && block["type"] === "text" && typeof block["text"] === "string",
     )
     .map((block) => block.text)
     .join("\n");
@@ -179,8 +180,4 @@ function wrap(text: string): string[] {
   }
   pieces.push(rest);
   return pieces;
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

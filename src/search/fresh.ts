@@ -5,6 +5,7 @@ import type { Collection } from "../home/types.ts";
 import { cutPassages } from "../notes/cut.ts";
 import { decodeNote, MAX_NOTE_BYTES } from "../notes/decode.ts";
 import type { Cutting, PassageDraft } from "../notes/types.ts";
+import { sha256 } from "../sha256.ts";
 import type { DocumentRow } from "../store/types.ts";
 import { indexTokens } from "./tokens.ts";
 
@@ -87,7 +88,7 @@ function passagesIfChanged(
 ): { text: string; passages: PassageDraft[] } | null {
   const { text } = decodeNote(bytes);
   if (text === null) return { text: "", passages: [] };
-  const hash = new Bun.CryptoHasher("sha256").update(text).digest("hex");
+  const hash = sha256(text);
   // What another program indexed since has the file's hash, but passages of the text before it.
   return hash === document.hash && document.mtimeMs >= 0 ? null : { text, passages: cutPassages(text, cutting) };
 }

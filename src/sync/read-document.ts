@@ -9,6 +9,7 @@ import { mediaLabel, mediaType } from "../notes/media.ts";
 import type { NoteFacts, PassageDraft } from "../notes/types.ts";
 import { indexTokenString } from "../search/tokens.ts";
 import { passageTokenString } from "../search/turns.ts";
+import { sha256 } from "../sha256.ts";
 import type { DocumentDraft, PassageToStore } from "../store/types.ts";
 import { errorCode, reasonOf, type ScannedFile } from "./scan.ts";
 
@@ -178,9 +179,4 @@ function draftOf(
   content: Content,
 ): DocumentDraft {
   return { collection: collection.name, path, size, mtimeMs, birthtimeMs, ...content };
-}
-
-/** SHA-256 in hex; of a string its UTF-8 form. */
-export function sha256(data: string | Uint8Array): string {
-  return new Bun.CryptoHasher("sha256").update(data).digest("hex");
 }
