@@ -14,7 +14,10 @@ export type EngineSync = {
   readonly state: SyncState;
   /** Syncs, or joins the sync that is running; rejects with what made it impossible. */
   index(wanted: IndexOptions): Promise<SyncReport>;
-  /** Before a search: what it has to do without because nothing is indexed yet at the deadline, or can't be. Any other never waits. */
+  /**
+   * Before a search: what it has to do without because nothing is indexed yet at the deadline, or can't be, and why the index may be
+   * old. Any but the first never waits.
+   */
   searchBegins(deadline: number): Promise<SearchContext["degraded"]>;
   /** After a search; `isStale`: it met files that have changed. */
   searchEnded(isStale: boolean): void;
@@ -112,7 +115,9 @@ export async function openEngineSync(
         const syncing = isFirst ? (written ??= startSync()) : repaired();
         if (!(await inTime(syncing, deadline))) return [{ what: "index", why: "The first sync is not done yet." }];
       }
-      if (state.error === null || !isEmpty()) return [];
+      if (state.error === null) return [];
+      if (!isEmpty())
+        return [{ what: null, why: `The index may be out of date, its last sync failed: ${state.error}` }];
       const why = `Nothing could be indexed: ${state.error}`;
       // The built-in index can stand in for a qmd home.
       if (agent.qmd !== undefined) throw new MemqError("QMD_HOME_UNUSABLE", why);
