@@ -31,7 +31,7 @@ async function editIndexYml(
 
 /** Whether SQLite says it, and so the file is not what could not be written. */
 function isOfIndex(error: unknown): boolean {
-  return /^SQLITE_/.test((error as { code?: string } | null)?.code ?? "");
+  return ((error as { code?: string } | null)?.code ?? "").startsWith("SQLITE_");
 }
 
 async function editLocked(

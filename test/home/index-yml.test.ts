@@ -481,7 +481,7 @@ test("a document's context goes from the widest to the narrowest, at path bounda
 });
 
 test("an index.yml that was a link to a file not yet there became a file of its own", async () => {
-  const home = mkdtempSync(join(tmpdir(), "links-"));
+  const home = join(folder, "links");
   const [config, place] = [join(home, "config/index.yml"), join(home, "elsewhere/memq.yml")];
   mkdirSync(dirname(config), { recursive: true });
   symlinkSync("../elsewhere/memq.yml", config);
