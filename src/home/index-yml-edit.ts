@@ -114,13 +114,12 @@ export async function addCollection(file: string, added: NewCollection): Promise
   });
 }
 
-/** Gives a collection another path and pattern; everything else of it stays. Throws `COLLECTION_MISSING`. */
-export async function rebindCollection(file: string, changed: Required<NewCollection>): Promise<void> {
+/** Gives a collection this path and pattern, whether it is there already or not; everything else of it stays. */
+export async function bindCollection(file: string, { name, path, pattern }: Required<NewCollection>): Promise<void> {
   await editIndexYml(file, (document) => {
-    const collection = collectionMap(document, changed.name);
-    if (collection === null) throw collectionMissing(changed.name);
-    collection.set("path", changed.path);
-    collection.set("pattern", changed.pattern);
+    const collection = collectionMap(document, name);
+    if (collection === null) mapAt(document, ["collections"]).set(name, document.createNode({ path, pattern }));
+    else for (const [key, value] of Object.entries({ path, pattern })) collection.set(key, value);
     return true;
   });
 }
