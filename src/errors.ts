@@ -93,6 +93,12 @@ const REFUSALS: [
     "Try again; QMD_SQLITE_BUSY_TIMEOUT sets how many milliseconds to wait.",
     75,
   ],
+  [
+    /^SQLITE_/,
+    "INDEX_ERROR",
+    () => "The index could not be read or written.",
+    "Try again; where that does not help, move the index file away: the next update builds it anew from your notes.",
+  ],
 ];
 
 /** Any thrown value as the one error type; `INTERNAL` when it is neither ours nor a refusal of the system or of SQLite. */

@@ -1,5 +1,5 @@
 #!/usr/bin/env bun
-import { writeLine } from "./output.ts";
+import { notice, writeOut } from "./output.ts";
 import { versionLine } from "./version.ts";
 
 const argv = process.argv.slice(2);
@@ -7,7 +7,13 @@ const program = /(^|[\\/])qmd(\.exe)?$/.test(process.argv0) ? "qmd" : "memq";
 
 if (argv.length === 1 && (argv[0] === "--version" || argv[0] === "-v")) {
   // Asked for often and by impatient clients: answered without loading anything else.
-  writeLine(versionLine(program));
+  try {
+    writeOut(`${versionLine(program)}\n`);
+  } catch (error) {
+    const { asMemqError } = await import("./errors.ts");
+    notice(asMemqError(error).message);
+    process.exit(1);
+  }
 } else if (argv[0] === "__model-host" && argv[1] !== undefined && argv[2] !== undefined) {
   const { runModelHost } = await import("./llama/host.ts");
   await runModelHost(argv[1], argv[2]);

@@ -4,11 +4,6 @@
  */
 import { printableText } from "./printable.ts";
 
-/** One line, by the way out that needs nothing loaded. */
-export function writeLine(line: string): void {
-  console.log(line);
-}
-
 /** Writes results, whole, before it returns; a reader that went away ends the program quietly. */
 export function writeOut(text: string): void {
   writeWhole(1, text);
@@ -102,8 +97,9 @@ function writeWhole(descriptor: 1 | 2, text: string): void {
       const code = (error as NodeJS.ErrnoException).code;
       // A pipe that someone set to non-blocking and that is full: wait for its reader.
       if (code === "EAGAIN") Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2);
-      else if (code === "EPIPE" && descriptor === 1) process.exit(0);
-      else if (code === "EPIPE" || code === "EBADF") return;
+      // What can't be said is no reason to end otherwise: the exit code still tells.
+      else if (descriptor === 2 || code === "EBADF") return;
+      else if (code === "EPIPE") process.exit(0);
       else throw error;
     }
   }

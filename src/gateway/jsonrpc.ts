@@ -49,11 +49,7 @@ export type Connection = {
 
 export type Message = { id: RequestId | undefined; method: string; params: Record<string, unknown> };
 
-/**
- * One JSON-RPC 2.0 peer that serves requests concurrently (https://www.jsonrpc.org/specification): `handle` runs for every request and
- * notification, `send` takes each outgoing message as JSON text.
- */
-export function openConnection(options: {
+type ConnectionOptions = {
   handle: (method: string, params: Record<string, unknown>, call: Call) => unknown;
   send: (json: string) => void;
   /** Told about notifications that failed, since nobody else is. */
@@ -62,45 +58,19 @@ export function openConnection(options: {
   batches?: boolean;
   /** A request that its caller cancelled gets no answer any more. */
   silentOnCancel?: boolean;
-}): Connection {
-  const { handle, send, log, batches = false, silentOnCancel = false } = options;
-  const running = new Map<string, Set<AbortController>>();
+};
+
+/** What ends the requests that run, by their ids; two may have the same. */
+type Running = Map<string, Set<AbortController>>;
+
+/**
+ * One JSON-RPC 2.0 peer that serves requests concurrently (https://www.jsonrpc.org/specification): `handle` runs for every request and
+ * notification, `send` takes each outgoing message as JSON text.
+ */
+export function openConnection(options: ConnectionOptions): Connection {
+  const { send, batches = false } = options;
+  const running: Running = new Map();
   const work = new Set<Promise<void>>();
-
-  /** The answer to a message, null where none is due. */
-  async function serve({ id, method, params }: Message): Promise<Answer | null> {
-    const controller = new AbortController();
-    const key = idKey(id);
-    if (id !== undefined) running.set(key, (running.get(key) ?? new Set()).add(controller));
-    try {
-      // A cancelled request is answered at once, even when what it started can only end by itself.
-      const result = await Promise.race([
-        handle(method, params, { id, signal: controller.signal }),
-        rejectedOnAbort(controller.signal),
-      ]);
-      return id === undefined ? null : { jsonrpc: "2.0", id, result: result ?? {} };
-    } catch (error) {
-      const body = errorBody(error);
-      if (id === undefined) log(`${method}: ${body.message}`);
-      if (id === undefined || (silentOnCancel && controller.signal.aborted)) return null;
-      return { jsonrpc: "2.0", id, error: body };
-    } finally {
-      const others = running.get(key);
-      others?.delete(controller);
-      if (others?.size === 0) running.delete(key);
-    }
-  }
-
-  async function serveBatch(values: unknown[]): Promise<Answer[] | null> {
-    const answers = await Promise.all(
-      values.map(async (value) => {
-        const message = readMessage(value);
-        return message === null || "error" in message ? message && refusal(message) : serve(message);
-      }),
-    );
-    const due = answers.filter((answer) => answer !== null);
-    return due.length === 0 ? null : due;
-  }
 
   function sendWhenDone(answering: Promise<Answer | Answer[] | null>): void {
     const task = (async () => {
@@ -115,13 +85,13 @@ export function openConnection(options: {
     receive(frame) {
       const parsed = parseFrame(frame);
       if ("value" in parsed && batches && Array.isArray(parsed.value) && parsed.value.length > 0) {
-        sendWhenDone(serveBatch(parsed.value));
+        sendWhenDone(answersTo(parsed.value, running, options));
         return;
       }
       const message = "fault" in parsed ? refuse(null, "parse", parsed.fault) : readMessage(parsed.value);
       if (message === null) return;
       if ("error" in message) send(JSON.stringify(refusal(message)));
-      else sendWhenDone(serve(message));
+      else sendWhenDone(answerTo(message, running, options));
     },
     notify: (method, params) => send(JSON.stringify({ jsonrpc: "2.0", method, params })),
     cancel: (id) => running.get(idKey(id))?.forEach((controller) => controller.abort()),
@@ -130,6 +100,46 @@ export function openConnection(options: {
       while (work.size > 0) await Promise.all(work);
     },
   };
+}
+
+/** The answer to a message, null where none is due. */
+async function answerTo(
+  { id, method, params }: Message,
+  running: Running,
+  { handle, log, silentOnCancel = false }: ConnectionOptions,
+): Promise<Answer | null> {
+  const controller = new AbortController();
+  const key = idKey(id);
+  if (id !== undefined) running.set(key, (running.get(key) ?? new Set()).add(controller));
+  try {
+    // A cancelled request is answered at once, even when what it started can only end by itself.
+    const result = await Promise.race([
+      handle(method, params, { id, signal: controller.signal }),
+      rejectedOnAbort(controller.signal),
+    ]);
+    return id === undefined ? null : { jsonrpc: "2.0", id, result: result ?? {} };
+  } catch (error) {
+    const body = errorBody(error);
+    if (id === undefined) log(`${method}: ${body.message}`);
+    if (id === undefined || (silentOnCancel && controller.signal.aborted)) return null;
+    return { jsonrpc: "2.0", id, error: body };
+  } finally {
+    const others = running.get(key);
+    others?.delete(controller);
+    if (others?.size === 0) running.delete(key);
+  }
+}
+
+/** The answers to the messages of one array, null where none is due. */
+async function answersTo(values: unknown[], running: Running, options: ConnectionOptions): Promise<Answer[] | null> {
+  const answers = await Promise.all(
+    values.map(async (value) => {
+      const message = readMessage(value);
+      return message === null || "error" in message ? message && refusal(message) : answerTo(message, running, options);
+    }),
+  );
+  const due = answers.filter((answer) => answer !== null);
+  return due.length === 0 ? null : due;
 }
 
 function refusal(message: { id: RequestId; error: ErrorBody }): Answer {

@@ -75,6 +75,7 @@ export async function resolveAgentHome(request: AgentHomeRequest): Promise<Agent
       agentIndexPath({ ...place, storePath: keys.optionalText("store.path"), configuredWorkspace: configured }),
     ),
     collections: collectionsOf(keys, memory, workspace, loaded.env, issues),
+    configuredBy: loaded.file,
     embedding: { ...embedding, env: addedVariables(request.env, loaded.env) },
     search: agentSearchProfile(keys),
     cutting: cuttingOf(keys, issues),

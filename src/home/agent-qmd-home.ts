@@ -1,8 +1,8 @@
 import { existsSync, statSync } from "node:fs";
 import { basename, dirname, join, relative } from "node:path";
 import type { AgentHome } from "./agent-home.ts";
-import { addCollection, rebindCollection } from "./index-yml-edit.ts";
-import { DEFAULT_PATTERN, patternList, type QmdCollectionConfig, readQmdConfig } from "./index-yml.ts";
+import { bindCollection } from "./index-yml-edit.ts";
+import { DEFAULT_PATTERN, emptyQmdConfig, patternList, type QmdCollectionConfig, readQmdConfig } from "./index-yml.ts";
 import { absolutePath, escapedGlob, isInside, realPath, xdgFolder, type Env } from "./paths.ts";
 import { qmdCollection, qmdHomeAt, type QmdHome, type QmdPlaces } from "./qmd-home.ts";
 import { stripped } from "./stripped.ts";
@@ -47,12 +47,14 @@ export async function agentQmdHome(agent: AgentHome, cwd: string): Promise<QmdHo
 /** Writes the agent's collections to its `index.yml`, so that `qmd` finds the same home by its XDG folders; true when it changed. */
 export async function writeAgentQmdConfig(home: QmdHome): Promise<boolean> {
   const { configPath } = home.places;
+  // As it is now: this process may live for days, and others change the file meanwhile.
+  const { collections } = (await readQmdConfig(configPath)) ?? emptyQmdConfig();
   let changed = false;
   for (const { name, root, patterns } of home.home.collections) {
     const wanted = { name, path: root, pattern: patterns.join(",") };
-    const existing = home.config.collections.find((collection) => collection.name === name);
+    const existing = collections.find((collection) => collection.name === name);
     if (existing?.path === wanted.path && existing.pattern === wanted.pattern) continue;
-    await (existing === undefined ? addCollection(configPath, wanted) : rebindCollection(configPath, wanted));
+    await bindCollection(configPath, wanted);
     changed = true;
   }
   return changed;

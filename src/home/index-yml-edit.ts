@@ -2,20 +2,26 @@ import type { Document, YAMLMap } from "yaml";
 import { MemqError, messageOf } from "../errors.ts";
 import { withWriterLock } from "../store/lock.ts";
 import { DEFAULT_PATTERN, indexYmlDocument, indexYmlText } from "./index-yml.ts";
-import { realPath } from "./paths.ts";
+import { linkedFile } from "./paths.ts";
 import { replaceFile } from "./replace-file.ts";
 
 /**
  * Changes `index.yml` in place: comments, order and unknown keys stay. `edit` returns false when nothing is to change;
  * then, and when the text stays the same, the file is left alone. Two processes change it one after the other. It is
- * replaced atomically, through a symbolic link if it is one; a file made here is readable by its owner only.
+ * replaced atomically, through a symbolic link if it is one; a file made here is readable by its owner only. `alongside` makes the
+ * change in the index that belongs to this one: it runs last but for the file taking its name, and without it the file stays as it was.
+ * Who needs the index's writer lock for that holds it already: it is always taken before the lock of `index.yml`.
  */
-async function editIndexYml(path: string, edit: (document: Document) => boolean): Promise<boolean> {
-  const file = realPath(path);
+async function editIndexYml(
+  path: string,
+  edit: (document: Document) => boolean,
+  alongside?: () => void,
+): Promise<boolean> {
+  const file = linkedFile(path);
   try {
-    return await withWriterLock(file, () => editLocked(file, edit), { timeoutMs: 10_000 });
+    return await withWriterLock(file, () => editLocked(file, edit, alongside), { timeoutMs: 10_000 });
   } catch (error) {
-    if (error instanceof MemqError) throw error;
+    if (error instanceof MemqError || isOfIndex(error)) throw error;
     throw new MemqError("CONFIG_UNWRITABLE", `The configuration file ${path} can't be written: ${messageOf(error)}.`, {
       hint: "Check the permissions of the file and its folder.",
       cause: error,
@@ -23,14 +29,23 @@ async function editIndexYml(path: string, edit: (document: Document) => boolean)
   }
 }
 
-async function editLocked(path: string, edit: (document: Document) => boolean): Promise<boolean> {
+/** Whether SQLite says it, and so the file is not what could not be written. */
+function isOfIndex(error: unknown): boolean {
+  return ((error as { code?: string } | null)?.code ?? "").startsWith("SQLITE_");
+}
+
+async function editLocked(
+  path: string,
+  edit: (document: Document) => boolean,
+  alongside: (() => void) | undefined,
+): Promise<boolean> {
   const before = indexYmlText(path);
   const document = await indexYmlDocument(before ?? "", path);
   if (!edit(document)) return false;
   const text = document.toString({ indent: 2, lineWidth: 0 });
   const after = before?.includes("\r\n") === true ? text.replaceAll("\n", "\r\n") : text;
   if (after === before) return false;
-  await replaceFile(path, after);
+  await replaceFile(path, after, alongside);
   return true;
 }
 
@@ -99,29 +114,32 @@ export async function addCollection(file: string, added: NewCollection): Promise
   });
 }
 
-/** Gives a collection another path and pattern; everything else of it stays. Throws `COLLECTION_MISSING`. */
-export async function rebindCollection(file: string, changed: Required<NewCollection>): Promise<void> {
+/** Gives a collection this path and pattern, whether it is there already or not; everything else of it stays. */
+export async function bindCollection(file: string, { name, path, pattern }: Required<NewCollection>): Promise<void> {
   await editIndexYml(file, (document) => {
-    const collection = collectionMap(document, changed.name);
-    if (collection === null) throw collectionMissing(changed.name);
-    collection.set("path", changed.path);
-    collection.set("pattern", changed.pattern);
+    const collection = collectionMap(document, name);
+    if (collection === null) mapAt(document, ["collections"]).set(name, document.createNode({ path, pattern }));
+    else for (const [key, value] of Object.entries({ path, pattern })) collection.set(key, value);
     return true;
   });
 }
 
-/** Removes a collection; throws `COLLECTION_MISSING`. */
-export async function removeCollection(file: string, name: string): Promise<void> {
-  await editIndexYml(file, (document) => {
+/** Removes a collection, with what is done `alongside` in the index; throws `COLLECTION_MISSING`. */
+export async function removeCollection(file: string, name: string, alongside?: () => void): Promise<void> {
+  const edit = (document: Document): boolean => {
     const collections = document.get("collections") as YAMLMap | undefined;
     if (collections?.delete(keyIn(collections, name)) !== true) throw collectionMissing(name);
     return true;
-  });
+  };
+  await editIndexYml(file, edit, alongside);
 }
 
-/** Renames a collection where it stands; throws `COLLECTION_MISSING`, or `COLLECTION_EXISTS` when the new name is taken. */
-export async function renameCollection(file: string, from: string, to: string): Promise<void> {
-  await editIndexYml(file, (document) => {
+/**
+ * Renames a collection where it stands, with what is done `alongside` in the index; throws `COLLECTION_MISSING`, or `COLLECTION_EXISTS`
+ * when the new name is taken.
+ */
+export async function renameCollection(file: string, from: string, to: string, alongside?: () => void): Promise<void> {
+  const edit = (document: Document): boolean => {
     const collections = document.get("collections") as YAMLMap | undefined;
     const pair = collections?.items?.find((item) => String(scalarOf(item.key)) === from);
     if (pair === undefined) throw collectionMissing(from);
@@ -135,7 +153,8 @@ export async function renameCollection(file: string, from: string, to: string): 
     if (typeof key === "object" && key !== null && "value" in key) Object.assign(key, { value: to, source: undefined });
     else pair.key = document.createNode(to);
     return true;
-  });
+  };
+  await editIndexYml(file, edit, alongside);
 }
 
 /** Whether searches that name no collection search this one; only `false` is ever written. */

@@ -2,6 +2,7 @@ import { dirname, join, resolve } from "node:path";
 import { MemqError, messageOf } from "../errors.ts";
 import { isObject, merged, type JsonObject, type JsonValue } from "../json.ts";
 import { envBlock, joinedEnv, parseDotEnv, withVariables, type MissingVariable } from "./env-vars.ts";
+import { type FileStamp, stampOf } from "./file-stamp.ts";
 import type { Env } from "./paths.ts";
 import { textOfFile } from "./read-text.ts";
 import { configFile, stateFolder } from "./state-dir.ts";
@@ -10,6 +11,8 @@ import { configFile, stateFolder } from "./state-dir.ts";
 export type LoadedConfig = {
   /** The file read, or null when there is none and defaults apply. */
   path: string | null;
+  /** The file as it was when it was read. */
+  file: FileStamp;
   stateDir: string;
   data: JsonObject;
   /** The environment with the `.env` files and the configuration's `env` block behind it. */
@@ -38,6 +41,7 @@ export async function loadConfig(request: ConfigRequest): Promise<LoadedConfig> 
   const stateDir = stateFolder(request.stateDir, request.env, request.cwd);
   const file = configFile(request.configPath, stateDir, request.env, request.cwd);
   const issues: string[] = [];
+  const stamp = stampOf(file.path);
   const raw = await readConfig(file, issues);
   const data = merged(raw ?? {}, request.config ?? {}, "replace") as JsonObject;
   const env = joinedEnv(
@@ -48,7 +52,7 @@ export async function loadConfig(request: ConfigRequest): Promise<LoadedConfig> 
   );
   const missing: MissingVariable[] = [];
   const filled = withVariables(data, env, missing) as JsonObject;
-  const loaded = { path: raw === null ? null : file.path, stateDir, data: filled, env, missing, issues };
+  const loaded = { path: raw === null ? null : file.path, file: stamp, stateDir, data: filled, env, missing, issues };
   const needed = missing.find(({ path }) => MEMORY_KEYS.test(path));
   if (needed !== undefined) throw variableMissing(needed);
   return loaded;

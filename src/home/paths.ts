@@ -1,5 +1,5 @@
-import { realpathSync } from "node:fs";
-import { isAbsolute, join, resolve } from "node:path";
+import { readlinkSync, realpathSync } from "node:fs";
+import { basename, dirname, isAbsolute, join, resolve } from "node:path";
 import { systemHome } from "../system-folders.ts";
 
 /** Environment variables as handed to every resolver: no function here reads `process.env` itself. */
@@ -34,6 +34,23 @@ export function realPath(path: string): string {
   } catch {
     return path;
   }
+}
+
+/** As many links one after another as systems follow. */
+const MOST_LINKS = 40;
+
+/** The file that a path stands for, through every symbolic link, also where the last one leads to a file that is not there yet. */
+export function linkedFile(path: string): string {
+  let file = path;
+  for (let followed = 0; followed < MOST_LINKS; followed++) {
+    const folder = realPath(dirname(file));
+    try {
+      file = resolve(folder, readlinkSync(file));
+    } catch {
+      return join(folder, basename(file));
+    }
+  }
+  return file;
 }
 
 /** Whether `path` is `folder` or lies below it; both absolute. */

@@ -72,10 +72,14 @@ export type QmdHomeRequest = {
  * Nothing is written.
  */
 export async function resolveQmdHome(request: QmdHomeRequest): Promise<QmdHome> {
-  const places = qmdPlaces(request);
+  return readQmdHome(qmdPlaces(request), request);
+}
+
+/** The home at these places as its configuration is now. */
+export async function readQmdHome(places: QmdPlaces, around: { env: Env; cwd: string }): Promise<QmdHome> {
   const config = await readQmdConfig(places.configPath);
-  const trust = await trustOf(config ?? emptyQmdConfig(), places.configPath, places.trustFile, request.env);
-  return qmdHomeAt(places, config, trust, request);
+  const trust = await trustOf(config ?? emptyQmdConfig(), places.configPath, places.trustFile, around.env);
+  return qmdHomeAt(places, config, trust, around);
 }
 
 /** The home of a configuration that was read and judged already. */

@@ -4,7 +4,7 @@ import { printableLine } from "../printable.ts";
 import { sha256 } from "../sha256.ts";
 import { isObject, textAt, type JsonObject } from "../json.ts";
 import type { QmdCollectionConfig, QmdConfig } from "./index-yml.ts";
-import { absolutePath, envText, realPath, type Env } from "./paths.ts";
+import { absolutePath, envText, linkedFile, realPath, type Env } from "./paths.ts";
 import { DEFAULT_QMD_MODELS, type ModelSlot } from "./qmd-models.ts";
 import { textOfFile } from "./read-text.ts";
 
@@ -144,7 +144,7 @@ function writeRecords(trustFile: string, records: JsonObject): void {
   mkdirSync(dirname(trustFile), { recursive: true, mode: 0o700 });
   const temporary = `${trustFile}.${process.pid}.${crypto.randomUUID().slice(0, 8)}.tmp`;
   writeFileSync(temporary, `${JSON.stringify(records, null, 2)}\n`, { mode: 0o600, flag: "wx" });
-  renameSync(temporary, realPath(trustFile));
+  renameSync(temporary, linkedFile(trustFile));
 }
 
 /**

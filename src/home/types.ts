@@ -1,4 +1,5 @@
 import type { Cutting } from "../notes/types.ts";
+import type { FileStamp } from "./file-stamp.ts";
 
 /** A named root folder with a pattern. */
 export type Collection = {
@@ -206,6 +207,8 @@ export type Home = {
   /** Absolute path of the index file. */
   indexPath: string;
   collections: Collection[];
+  /** For an agent home, the file that says which collections there are, as it was then. */
+  configuredBy?: FileStamp;
   embedding: EmbeddingSettings;
   search: SearchProfile;
   cutting: Cutting;

@@ -42,45 +42,18 @@ export type Engine = {
   models(): { path: string; uses: Use[] }[];
 };
 
+/** The models that a process has loaded, or is loading. */
+type Models = {
+  runtime: () => Promise<Runtime>;
+  byPath: Map<string, Promise<Loaded>>;
+  ready: Map<string, Loaded>;
+};
+
 export function modelEngine(runtime: () => Promise<Runtime>): Engine {
-  const models = new Map<string, Promise<Loaded>>();
-  const ready = new Map<string, Loaded>();
-
-  async function loaded(path: string): Promise<Loaded> {
-    await checkGguf(path);
-    const { size, mtimeMs } = statSync(path);
-    const stamp = `${size} ${mtimeMs}`;
-    const present = await models.get(path)?.catch(() => undefined);
-    if (present?.stamp === stamp) return present;
-    ready.delete(path);
-    await present?.model.dispose();
-    const loading = loadModel(await runtime(), path).then((model) => ({ model, stamp, contexts: new Map() }));
-    models.set(path, loading);
-    ready.set(path, await loading);
-    return loading;
-  }
-
-  async function context<T extends Context>(
-    path: string,
-    use: Use,
-    { contextSize }: LoadOptions,
-    create: (model: LlamaModel) => Promise<T>,
-  ): Promise<T> {
-    const entry = await loaded(path);
-    const key = `${use} ${contextSize}`;
-    let found = entry.contexts.get(key);
-    if (found === undefined) {
-      found = create(entry.model);
-      entry.contexts.set(key, found);
-      found.catch(() => entry.contexts.delete(key));
-    }
-    // A context is only ever stored under the use that created it.
-    return found as Promise<T>;
-  }
-
+  const models: Models = { runtime, byPath: new Map(), ready: new Map() };
   return {
     async embed(path, text, load) {
-      const embedder = await context(path, "embed", load, (model) => embeddingContext(path, model, load));
+      const embedder = await contextFor(models, path, "embed", load, (model) => embeddingContext(path, model, load));
       const { model } = embedder;
       const tokens = model.tokenize(text);
       // Some models have room for fewer tokens than was asked for.
@@ -90,40 +63,83 @@ export function modelEngine(runtime: () => Promise<Runtime>): Engine {
       return { vector: checkedVector(path, vector, tokens.length), truncated };
     },
     async rank(path, query, document, load) {
-      const ranker = await context(path, "rank", load, (model) => rankingContext(path, model, load));
+      const ranker = await contextFor(models, path, "rank", load, (model) => rankingContext(path, model, load));
       const room = ranker.contextSize - Math.min(reservedForTemplate, Math.floor(ranker.contextSize / 4));
       const queryTokens = ranker.model.tokenize(query, false, "trimLeadingSpace").slice(0, Math.floor(room / 2));
       const tokens = ranker.model.tokenize(document, false, "trimLeadingSpace");
       return ranker.rank(queryTokens, tokens.slice(0, room - queryTokens.length));
     },
-    async expand(path, query, load, signal) {
-      const [writer, { llama }] = await Promise.all([
-        context(path, "expand", load, (model) => writingContext(path, model, load)),
-        runtime(),
-      ]);
-      const { LlamaChatSession, resolveChatWrapper } = await import("node-llama-cpp");
-      const entry = await loaded(path);
-      const chatWrapper = (entry.chatWrapper ??= resolveChatWrapper(entry.model));
-      const sequence = writer.getSequence();
-      try {
-        const session = new LlamaChatSession({ contextSequence: sequence, chatWrapper });
-        return await session.prompt(`/no_think Expand this search query: ${query}`, {
-          grammar: await llama.createGrammar({ grammar: expansionGrammar }),
-          maxTokens: 600,
-          temperature: 0.7,
-          topK: 20,
-          topP: 0.8,
-          repeatPenalty: { lastTokens: 64, penalty: 1, presencePenalty: 0.5 },
-          // The same query gets the same expansion.
-          seed: 1,
-          signal,
-        });
-      } finally {
-        await sequence.dispose();
-      }
-    },
-    models: () => [...ready].map(([path, { contexts }]) => ({ path, uses: usesOf([...contexts.keys()]) })),
+    expand: (path, query, load, signal) => expand(models, path, query, load, signal),
+    models: () => [...models.ready].map(([path, { contexts }]) => ({ path, uses: usesOf([...contexts.keys()]) })),
   };
+}
+
+async function expand(
+  models: Models,
+  path: string,
+  query: string,
+  load: LoadOptions,
+  signal: AbortSignal,
+): Promise<string> {
+  const [writer, { llama }] = await Promise.all([
+    contextFor(models, path, "expand", load, (model) => writingContext(path, model, load)),
+    models.runtime(),
+  ]);
+  const { LlamaChatSession, resolveChatWrapper } = await import("node-llama-cpp");
+  const entry = await loadedModel(models, path);
+  const chatWrapper = (entry.chatWrapper ??= resolveChatWrapper(entry.model));
+  const sequence = writer.getSequence();
+  try {
+    const session = new LlamaChatSession({ contextSequence: sequence, chatWrapper });
+    return await session.prompt(`/no_think Expand this search query: ${query}`, {
+      grammar: await llama.createGrammar({ grammar: expansionGrammar }),
+      maxTokens: 600,
+      temperature: 0.7,
+      topK: 20,
+      topP: 0.8,
+      repeatPenalty: { lastTokens: 64, penalty: 1, presencePenalty: 0.5 },
+      // The same query gets the same expansion.
+      seed: 1,
+      signal,
+    });
+  } finally {
+    await sequence.dispose();
+  }
+}
+
+/** The model's context for one use, made when it is first asked for. */
+async function contextFor<T extends Context>(
+  models: Models,
+  path: string,
+  use: Use,
+  { contextSize }: LoadOptions,
+  create: (model: LlamaModel) => Promise<T>,
+): Promise<T> {
+  const { model, contexts } = await loadedModel(models, path);
+  const key = `${use} ${contextSize}`;
+  let found = contexts.get(key);
+  if (found === undefined) {
+    found = create(model);
+    contexts.set(key, found);
+    found.catch(() => contexts.delete(key));
+  }
+  // A context is only ever stored under the use that created it.
+  return found as Promise<T>;
+}
+
+/** The model at a path as its file is now. */
+async function loadedModel({ runtime, byPath, ready }: Models, path: string): Promise<Loaded> {
+  await checkGguf(path);
+  const { size, mtimeMs } = statSync(path);
+  const stamp = `${size} ${mtimeMs}`;
+  const present = await byPath.get(path)?.catch(() => undefined);
+  if (present?.stamp === stamp) return present;
+  ready.delete(path);
+  await present?.model.dispose();
+  const loading = loadModel(await runtime(), path).then((model) => ({ model, stamp, contexts: new Map() }));
+  byPath.set(path, loading);
+  ready.set(path, await loading);
+  return loading;
 }
 
 function usesOf(keys: string[]): Use[] {

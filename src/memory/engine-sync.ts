@@ -14,7 +14,10 @@ export type EngineSync = {
   readonly state: SyncState;
   /** Syncs, or joins the sync that is running; rejects with what made it impossible. */
   index(wanted: IndexOptions): Promise<SyncReport>;
-  /** Before a search: what it has to do without because nothing is indexed yet at the deadline, or can't be. Any other never waits. */
+  /**
+   * Before a search: what it has to do without because nothing is indexed yet at the deadline, or can't be, and why the index may be
+   * old. Any but the first never waits.
+   */
   searchBegins(deadline: number): Promise<SearchContext["degraded"]>;
   /** After a search; `isStale`: it met files that have changed. */
   searchEnded(isStale: boolean): void;
@@ -28,69 +31,38 @@ export type EngineSync = {
   close(): Promise<void>;
 };
 
+/** The syncs of an agent's index in this process. */
+type Syncs = {
+  agent: ServedAgent;
+  tools: KeeperTools;
+  keeper: Keeper;
+  boot: Boot;
+  isLive: boolean;
+  hasBegun: boolean;
+  /** The first sync: resolves when the notes are written. */
+  first: Promise<void> | null;
+  /** The sync that makes an index which is gone or damaged anew: one for all who wait. */
+  repair: Promise<void> | null;
+};
+
 /** Sets up what syncs an agent's index; in a living process the first sync begins at once, or when the configuration says. */
 export async function openEngineSync(
   agent: ServedAgent,
   parts: SyncParts,
   options: EngineOptions,
 ): Promise<EngineSync> {
-  const { home } = agent;
-  const { reader, provider } = parts;
   const state: SyncState = { last: null, error: null, endedAt: 0 };
   const boot = bootOf(agent);
   const isLive = options.live && agent.memory.enabled;
-  const isEmpty = (): boolean => !reader.now(hasDocuments);
-  /** Whether there is no index file: never made, or taken away since. */
-  const isMissing = (): boolean => reader.now((index) => index.state === "missing");
-
-  /** Remembers what a sync came to. */
-  async function noted(sync: Promise<SyncReport>): Promise<SyncReport> {
-    try {
-      state.last = await sync;
-      state.error = null;
-      if (state.last.embedding.state === "complete" && state.last.embedded > 0) provider.recovered();
-      reader.warm();
-      return state.last;
-    } catch (error) {
-      if (!isCancelled(error)) state.error = asMemqError(error).message;
-      throw error;
-    } finally {
-      state.endedAt = Date.now();
-    }
-  }
-
   const teller = syncTeller(options);
-  const keeper = await openKeeper(agent, { ...options, live: isLive }, { noted, state, teller, ...parts });
+  const tools: KeeperTools = { ...parts, state, teller, noted: (sync) => noted(sync, state, parts) };
+  const keeper = await openKeeper(agent, { ...options, live: isLive }, tools);
   const { freshness } = keeper;
+  const syncs: Syncs = { agent, tools, keeper, boot, isLive, hasBegun: false, first: null, repair: null };
 
-  /** Resolves when the notes are written. */
-  function startSync(): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    void keeper
-      .syncInBackground(resolve)
-      .catch(() => {})
-      .finally(resolve);
-    return promise;
-  }
-
-  /** The sync that makes an index which is gone or damaged anew: one for all who wait. */
-  let repair: Promise<void> | null = null;
-  function repaired(): Promise<void> {
-    repair ??= startSync().finally(() => (repair = null));
-    return repair;
-  }
-
-  let written: Promise<void> | null = null;
-  let hasBegun = false;
-  async function begin(): Promise<void> {
-    if (hasBegun || !isLive) return;
-    hasBegun = true;
-    freshness?.begin();
-    if (boot.syncs) await (written = startSync());
-  }
-  const idle = boot.at === "idle" && isLive ? setTimeout(() => void begin(), boot.delayMs) : undefined;
+  const idle = boot.at === "idle" && isLive ? setTimeout(() => void begin(syncs), boot.delayMs) : undefined;
   idle?.unref();
-  const begun = boot.at === "start" ? begin() : null;
+  const begun = boot.at === "start" ? begin(syncs) : null;
   if (boot.waits) await begun;
 
   return {
@@ -100,45 +72,99 @@ export async function openEngineSync(
     },
     async index(wanted) {
       freshness?.begin();
-      const report = await noted(keeper.sync(wanted));
+      const report = await tools.noted(keeper.sync(wanted));
       teller.problems(report);
       return report;
     },
-    async searchBegins(deadline) {
-      void begin();
-      if (!isLive) return [];
-      const isFirst = state.endedAt === 0 && (boot.waits || isEmpty());
-      if (isFirst || isMissing()) {
-        const syncing = isFirst ? (written ??= startSync()) : repaired();
-        if (!(await inTime(syncing, deadline))) return [{ what: "index", why: "The first sync is not done yet." }];
-      }
-      if (state.error === null || !isEmpty()) return [];
-      const why = `Nothing could be indexed: ${state.error}`;
-      // The built-in index can stand in for a qmd home.
-      if (agent.qmd !== undefined) throw new MemqError("QMD_HOME_UNUSABLE", why);
-      return [{ what: "index", why }];
-    },
+    searchBegins: (deadline) => searchBegins(syncs, deadline),
     searchEnded(isStale) {
       if (isStale) freshness?.outdated();
       else freshness?.searched();
     },
-    async rebuild(deadline) {
-      if (!isLive) {
-        teller.report(await noted(keeper.sync({})));
-        return [];
-      }
-      const done = await inTime(repaired(), deadline);
-      return done ? [] : [{ what: "index", why: "The index was damaged and is being rebuilt." }];
-    },
+    rebuild: (deadline) => rebuild(syncs, deadline),
     appended: () => freshness?.appended(),
     sessionStarted: () => freshness?.sessionStarted(),
     transcriptGrown: (path) => freshness?.transcriptChanged(path),
     async close() {
       clearTimeout(idle);
       freshness?.close();
-      if (isLive) await syncEnded(home);
+      if (isLive) await syncEnded(agent.home);
     },
   };
+}
+
+/** Remembers what a sync came to. */
+async function noted(
+  sync: Promise<SyncReport>,
+  state: SyncState,
+  { reader, provider }: SyncParts,
+): Promise<SyncReport> {
+  try {
+    state.last = await sync;
+    state.error = null;
+    if (state.last.embedding.state === "complete" && state.last.embedded > 0) provider.recovered();
+    reader.warm();
+    return state.last;
+  } catch (error) {
+    if (!isCancelled(error)) state.error = asMemqError(error).message;
+    throw error;
+  } finally {
+    state.endedAt = Date.now();
+  }
+}
+
+/** In a living process, once: lets timers and events count, and syncs where that belongs to the beginning. */
+async function begin(syncs: Syncs): Promise<void> {
+  const { keeper, boot, isLive } = syncs;
+  if (syncs.hasBegun || !isLive) return;
+  syncs.hasBegun = true;
+  keeper.freshness?.begin();
+  if (boot.syncs) await (syncs.first = startSync(keeper));
+}
+
+/** Resolves when the notes are written. */
+function startSync(keeper: Keeper): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  void keeper
+    .syncInBackground(resolve)
+    .catch(() => {})
+    .finally(resolve);
+  return promise;
+}
+
+function repaired(syncs: Syncs): Promise<void> {
+  syncs.repair ??= startSync(syncs.keeper).finally(() => (syncs.repair = null));
+  return syncs.repair;
+}
+
+async function searchBegins(syncs: Syncs, deadline: number): Promise<SearchContext["degraded"]> {
+  const { agent, keeper, boot, isLive } = syncs;
+  const { reader, state } = syncs.tools;
+  const isEmpty = (): boolean => !reader.now(hasDocuments);
+  void begin(syncs);
+  if (!isLive) return [];
+  const isFirst = state.endedAt === 0 && (boot.waits || isEmpty());
+  // There may be no index file: never made, or taken away since.
+  if (isFirst || reader.now((index) => index.state === "missing")) {
+    const syncing = isFirst ? (syncs.first ??= startSync(keeper)) : repaired(syncs);
+    if (!(await inTime(syncing, deadline))) return [{ what: "index", why: "The first sync is not done yet." }];
+  }
+  if (state.error === null) return [];
+  if (!isEmpty()) return [{ what: null, why: `The index may be out of date, its last sync failed: ${state.error}` }];
+  const why = `Nothing could be indexed: ${state.error}`;
+  // The built-in index can stand in for a qmd home.
+  if (agent.qmd !== undefined) throw new MemqError("QMD_HOME_UNUSABLE", why);
+  return [{ what: "index", why }];
+}
+
+async function rebuild(syncs: Syncs, deadline: number): Promise<SearchContext["degraded"]> {
+  const { teller, noted } = syncs.tools;
+  if (!syncs.isLive) {
+    teller.report(await noted(syncs.keeper.sync({})));
+    return [];
+  }
+  const done = await inTime(repaired(syncs), deadline);
+  return done ? [] : [{ what: "index", why: "The index was damaged and is being rebuilt." }];
 }
 
 /** When the first sync of a process begins, whether there is one, and whether a start waits for it. */

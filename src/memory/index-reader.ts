@@ -18,87 +18,89 @@ export type IndexReader = {
 
 type Held = { index: Index; inode: number; users: number; retired: boolean };
 
+type Reader = { path: string; live: boolean; held: Held | null };
+
 /** Reads the index at `path`; a process that stays (`live`) also keeps codes of its vectors in memory. */
 export function indexReader(path: string, live: boolean): IndexReader {
-  let held: Held | null = null;
-
-  function retire(): void {
-    if (held === null) return;
-    held.retired = true;
-    if (held.users === 0) held.index.close();
-    held = null;
-  }
-
-  function currentHeld(): Held {
-    const inode = statSync(path, { throwIfNoEntry: false })?.ino ?? 0;
-    const isOld = held !== null && (held.inode !== inode || (held.index.state !== "ready" && inode !== 0));
-    if (isOld) retire();
-    if (held === null) {
-      const index = openIndex(path, { mode: "read" });
-      if (live && index.state === "ready") keepVectorCodes(index);
-      held = { index, inode, users: 0, retired: false };
-    }
-    return held;
-  }
-
-  async function lend<T>(work: (index: Index) => Promise<T> | T): Promise<T> {
-    const own = currentHeld();
-    own.users += 1;
-    try {
-      return await work(own.index);
-    } catch (error) {
-      throw noted(error, own);
-    } finally {
-      own.users -= 1;
-      if (own.retired && own.users === 0) own.index.close();
-    }
-  }
-
-  function lendNow<T>(work: (index: Index) => T): T {
-    const own = currentHeld();
-    try {
-      return work(own.index);
-    } catch (error) {
-      throw noted(error, own);
-    }
-  }
-
-  /** Damage is reported once: the file counts as damaged from then on, until a writer has rebuilt it. */
-  function noted(error: unknown, own: Held): unknown {
-    if (!isDamage(error) || own.index.state !== "ready") return error;
-    reportDamage(path, own.inode);
-    if (held === own) retire();
-    return new DamageMet("INDEX_DAMAGED", `The index ${path} is damaged.`, {
-      hint: "The next update sets it aside and rebuilds it from your notes.",
-      cause: error,
-    });
-  }
-
+  const reader: Reader = { path, live, held: null };
   return {
     now(work) {
       try {
-        return lendNow(work);
+        return lendNow(reader, work);
       } catch (error) {
-        if (error instanceof DamageMet) return lendNow(work);
+        if (error instanceof DamageMet) return lendNow(reader, work);
         throw error;
       }
     },
     async use(work) {
       try {
-        return await lend(work);
+        return await lend(reader, work);
       } catch (error) {
-        if (error instanceof DamageMet) return lend(work);
+        if (error instanceof DamageMet) return lend(reader, work);
         throw error;
       }
     },
     warm() {
       if (!live) return;
-      const { codes } = currentHeld().index;
+      const { codes } = currentHeld(reader).index;
       // An index that is closed meanwhile ends the work; the next search says what is wrong, if something is.
       codes?.warm().catch(() => {});
     },
-    close: retire,
+    close: () => retire(reader),
   };
+}
+
+function lendNow<T>(reader: Reader, work: (index: Index) => T): T {
+  const own = currentHeld(reader);
+  try {
+    return work(own.index);
+  } catch (error) {
+    throw noted(reader, error, own);
+  }
+}
+
+async function lend<T>(reader: Reader, work: (index: Index) => Promise<T> | T): Promise<T> {
+  const own = currentHeld(reader);
+  own.users += 1;
+  try {
+    return await work(own.index);
+  } catch (error) {
+    throw noted(reader, error, own);
+  } finally {
+    own.users -= 1;
+    if (own.retired && own.users === 0) own.index.close();
+  }
+}
+
+function currentHeld(reader: Reader): Held {
+  const { path, live, held } = reader;
+  const inode = statSync(path, { throwIfNoEntry: false })?.ino ?? 0;
+  const isOld = held !== null && (held.inode !== inode || (held.index.state !== "ready" && inode !== 0));
+  if (held !== null && !isOld) return held;
+  retire(reader);
+  const index = openIndex(path, { mode: "read" });
+  if (live && index.state === "ready") keepVectorCodes(index);
+  return (reader.held = { index, inode, users: 0, retired: false });
+}
+
+function retire(reader: Reader): void {
+  const { held } = reader;
+  if (held === null) return;
+  held.retired = true;
+  if (held.users === 0) held.index.close();
+  reader.held = null;
+}
+
+/** Damage is reported once: the file counts as damaged from then on, until a writer has rebuilt it. */
+function noted(reader: Reader, error: unknown, own: Held): unknown {
+  const { path } = reader;
+  if (!isDamage(error) || own.index.state !== "ready") return error;
+  reportDamage(path, own.inode);
+  if (reader.held === own) retire(reader);
+  return new DamageMet("INDEX_DAMAGED", `The index ${path} is damaged.`, {
+    hint: "The next update sets it aside and rebuilds it from your notes.",
+    cause: error,
+  });
 }
 
 /** A reader's index turned out to be damaged, and is reported as such. */

@@ -1,3 +1,4 @@
+import { asMemqError } from "../errors.ts";
 import type { Collection, Home } from "../home/types.ts";
 import { findDocument } from "../store/documents.ts";
 import type { Index } from "../store/types.ts";
@@ -37,7 +38,7 @@ function kept(freshness: Freshness): KeptFresh {
 
 async function openFreshness(
   agent: ServedAgent,
-  { reader, teller }: KeeperTools,
+  { reader, teller, state }: KeeperTools,
   options: EngineOptions,
 ): Promise<Freshness> {
   const { keepFresh } = await import("../sync/freshness.ts");
@@ -47,8 +48,13 @@ async function openFreshness(
   return keepFresh(home, {
     settings: { ...memory.sync, watch: memory.sync.watch && options.watch },
     onReport(report) {
+      state.error = null;
       reader.warm();
       teller.report(report);
+    },
+    onFailed(error) {
+      state.error = asMemqError(error).message;
+      teller.failed(error);
     },
     onWarning: options.log,
     transcriptDue: (path) =>

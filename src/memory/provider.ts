@@ -1,5 +1,5 @@
 import type { CoolingProvider } from "../embed/cooldown.ts";
-import type { OpenedProvider } from "../embed/registry.ts";
+import type { OpenedProvider, OpenOptions } from "../embed/registry.ts";
 import type { AgentHome } from "../home/agent-home.ts";
 import type { EmbeddingSettings } from "../home/types.ts";
 import { understands } from "../search/vector.ts";
@@ -21,6 +21,19 @@ export type ProviderOpener = {
 };
 
 type Opened = OpenedProvider & { provider?: CoolingProvider };
+type Open = (registry: typeof import("../embed/registry.ts")) => Promise<OpenedProvider>;
+
+/** The providers that were asked for so far. */
+type Asked = {
+  embedding: EmbeddingSettings;
+  options: OpenOptions;
+  named: Promise<Opened> | null;
+  /** When the named one was, in milliseconds since 1970. */
+  openedAt: number;
+  /** What stands in for the named one, by name. */
+  others: Map<string, Promise<Opened>>;
+  cooling: Set<CoolingProvider>;
+};
 
 /**
  * Opens the agent's embedding provider when first needed. Only vectors of one space can be compared, so queries go to whoever made
@@ -29,79 +42,85 @@ type Opened = OpenedProvider & { provider?: CoolingProvider };
  */
 export function providerOpener({ home, env }: AgentHome): ProviderOpener {
   const { embedding, kind } = home;
-  const options = { kind, env };
-  let named: Promise<Opened> | null = null;
-  let openedAt = 0;
-  /** What stands in for the named provider, by name. */
-  const others = new Map<string, Promise<Opened>>();
-  const cooling = new Set<CoolingProvider>();
-
-  async function opened(
-    open: (registry: typeof import("../embed/registry.ts")) => Promise<OpenedProvider>,
-  ): Promise<Opened> {
-    const { provider, ...rest } = await open(await import("../embed/registry.ts"));
-    if (provider === undefined) return rest;
-    const { withCooldown } = await import("../embed/cooldown.ts");
-    const cooled = withCooldown(provider);
-    cooling.add(cooled);
-    return { ...rest, provider: cooled };
-  }
-
-  /** One that understands the vectors that serve, or null. */
-  async function other(
-    name: string,
-    serving: VectorIdentity,
-    open: (registry: typeof import("../embed/registry.ts")) => Promise<OpenedProvider>,
-  ): Promise<Opened | null> {
-    const opening = others.get(name) ?? opened(open);
-    others.set(name, opening);
-    const { provider, ...rest } = await opening;
-    return provider !== undefined && understands(provider, serving) ? { ...rest, provider } : null;
-  }
-
-  async function openFor(index: Index): Promise<OpenedProvider> {
-    const now = Date.now();
-    if (named === null || ((await named).provider === undefined && now - openedAt > RETRY_MS)) {
-      named = opened(({ openProvider }) => openProvider(embedding, options));
-      openedAt = now;
-    }
-    const first = await named;
-    const serving = servingIdentity(index);
-    if (serving === null || (first.provider !== undefined && understands(first.provider, serving))) return first;
-    if (first.provider !== undefined && first.fallback === undefined && embedding.fallback !== "none") {
-      const reason = `${embedding.provider} could not embed the notes`;
-      const standIn = await other("fallback", serving, ({ openFallback }) => openFallback(embedding, options, reason));
-      if (standIn !== null) return standIn;
-    }
-    // A provider that was named and can't be set up stays visible, whatever could stand in for it.
-    if (first.provider === undefined && first.explicit) return first;
-    const before = settingsBefore(embedding, first.provider?.id ?? embedding.provider, serving);
-    if (before === null) return first;
-    const former = await other(JSON.stringify(serving), serving, ({ openProvider }) => openProvider(before, options));
-    if (former?.provider === undefined) return first;
-    // The configured model is another one: when the former is gone, keywords answer.
-    return { ...former, explicit: first.explicit, provider: { ...former.provider, local: true } };
-  }
+  const asked: Asked = {
+    embedding,
+    options: { kind, env },
+    named: null,
+    openedAt: 0,
+    others: new Map(),
+    cooling: new Set(),
+  };
 
   function by(deadline: number, index: Index): Promise<OpenedProvider> {
     if (embedding.provider === "none") return Promise.resolve({ explicit: false });
     const late = { explicit: false, reason: "The embedding provider was not ready in time." };
-    return byDeadline(openFor(index), deadline, late);
+    return byDeadline(openFor(asked, index), deadline, late);
   }
 
   return {
     by,
     forSearch: (deadline, index) => (mayEmbed(embedding) ? by(deadline, index) : Promise.resolve({ explicit: false })),
     recovered() {
-      for (const provider of cooling) provider.recovered();
+      for (const provider of asked.cooling) provider.recovered();
     },
     async close() {
-      for (const opening of [named, ...others.values()]) {
+      for (const opening of [asked.named, ...asked.others.values()]) {
         const { provider } = (await opening?.catch(() => null)) ?? {};
         await provider?.close();
       }
     },
   };
+}
+
+async function openFor(asked: Asked, index: Index): Promise<OpenedProvider> {
+  const { embedding, options } = asked;
+  const first = await namedProvider(asked);
+  const serving = servingIdentity(index);
+  if (serving === null || (first.provider !== undefined && understands(first.provider, serving))) return first;
+  if (first.provider !== undefined && first.fallback === undefined && embedding.fallback !== "none") {
+    const reason = `${embedding.provider} could not embed the notes`;
+    const standIn = await other(asked, "fallback", serving, ({ openFallback }) =>
+      openFallback(embedding, options, reason),
+    );
+    if (standIn !== null) return standIn;
+  }
+  // A provider that was named and can't be set up stays visible, whatever could stand in for it.
+  if (first.provider === undefined && first.explicit) return first;
+  const before = settingsBefore(embedding, first.provider?.id ?? embedding.provider, serving);
+  if (before === null) return first;
+  const former = await other(asked, JSON.stringify(serving), serving, ({ openProvider }) =>
+    openProvider(before, options),
+  );
+  if (former?.provider === undefined) return first;
+  // The configured model is another one: when the former is gone, keywords answer.
+  return { ...former, explicit: first.explicit, provider: { ...former.provider, local: true } };
+}
+
+async function namedProvider(asked: Asked): Promise<Opened> {
+  const { embedding, options } = asked;
+  const now = Date.now();
+  if (asked.named === null || ((await asked.named).provider === undefined && now - asked.openedAt > RETRY_MS)) {
+    asked.named = opened(asked, ({ openProvider }) => openProvider(embedding, options));
+    asked.openedAt = now;
+  }
+  return asked.named;
+}
+
+/** One that understands the vectors that serve, or null. */
+async function other(asked: Asked, name: string, serving: VectorIdentity, open: Open): Promise<Opened | null> {
+  const opening = asked.others.get(name) ?? opened(asked, open);
+  asked.others.set(name, opening);
+  const { provider, ...rest } = await opening;
+  return provider !== undefined && understands(provider, serving) ? { ...rest, provider } : null;
+}
+
+async function opened({ cooling }: Asked, open: Open): Promise<Opened> {
+  const { provider, ...rest } = await open(await import("../embed/registry.ts"));
+  if (provider === undefined) return rest;
+  const { withCooldown } = await import("../embed/cooldown.ts");
+  const cooled = withCooldown(provider);
+  cooling.add(cooled);
+  return { ...rest, provider: cooled };
 }
 
 /**

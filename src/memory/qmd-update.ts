@@ -38,8 +38,7 @@ const BACK_OFF_MS = { first: 60_000, most: 3_600_000 };
 export function qmdUpdater({ home, memory }: ServedAgent, qmd: ServingQmd, isLive: boolean): QmdUpdater {
   const { update: limits, searchMode } = memory.qmd;
   const sizes = new Map<string, number>();
-  let embeddedAt = -Infinity;
-  let backOff = { ms: 0, until: -Infinity };
+  const rhythm: Rhythm = { embeddedAt: -Infinity, backOff: { ms: 0, until: -Infinity } };
   const writeCollections = oneAfterAnother((signal) =>
     withinTime("COMMAND_TIMEOUT", "commandTimeoutMs", limits.commandTimeoutMs, signal, () => writeAgentQmdConfig(qmd)),
   );
@@ -61,22 +60,6 @@ export function qmdUpdater({ home, memory }: ServedAgent, qmd: ServingQmd, isLiv
     }
   }
 
-  function isTime(when: "interval" | "timer" | "asked"): boolean {
-    if (when === "asked") return true;
-    const now = performance.now();
-    return now >= backOff.until && (when === "timer" || now >= embeddedAt + limits.embedIntervalMs);
-  }
-
-  function noteOutcome(hasFailed: boolean): void {
-    if (!hasFailed) {
-      embeddedAt = performance.now();
-      backOff = { ms: 0, until: -Infinity };
-      return;
-    }
-    const ms = Math.min(BACK_OFF_MS.most, Math.max(BACK_OFF_MS.first, backOff.ms * 2));
-    backOff = { ms, until: performance.now() + ms };
-  }
-
   return {
     async update({ signal = NEVER, ...options }) {
       await writeCollections(signal);
@@ -87,37 +70,68 @@ export function qmdUpdater({ home, memory }: ServedAgent, qmd: ServingQmd, isLiv
       });
     },
     async embed(when, { signal = NEVER, onProgress = () => {} }) {
-      if (searchMode === "search" || !isTime(when)) return null;
-      for (let before = 0; ;) {
-        const late = AbortSignal.timeout(limits.embedTimeoutMs);
-        let done = 0;
-        const noted = (progress: SyncProgress): void => {
-          if (progress.phase === "embed") done = Math.max(done, progress.done);
-          onProgress(progress);
-        };
-        try {
-          const options = { collections: [], signal: AbortSignal.any([signal, late]), onProgress: noted };
-          const report = await sync(isLive, { home, ...options });
-          noteOutcome(report.embedding.state === "failed");
-          return { ...report, embedded: before + report.embedded };
-        } catch (error) {
-          if (signal.aborted) throw error;
-          before += done;
-          if (late.aborted && done > 0) continue;
-          noteOutcome(true);
-          const { embedTimeoutMs: ms } = limits;
-          const reason = late.aborted
-            ? `Nothing was embedded within ${ms} ms (memory.qmd.update.embedTimeoutMs).`
-            : asMemqError(error).message;
-          return nothingEmbedded(before, reason);
-        }
-      }
+      if (searchMode === "search" || !isTime(rhythm, when, limits.embedIntervalMs)) return null;
+      const work = { home, collections: [], signal, onProgress };
+      const report = await embedWhileItGetsOn(isLive, work, limits.embedTimeoutMs);
+      noteOutcome(rhythm, report.embedding.state === "failed");
+      return report;
     },
     exportedSize: (path) => sizes.get(path) ?? 0,
   };
 }
 
 const NEVER = new AbortController().signal;
+
+/** When embedding last succeeded, and until when a failure keeps it from being tried again; by `performance.now()`. */
+type Rhythm = { embeddedAt: number; backOff: { ms: number; until: number } };
+
+function isTime(
+  { embeddedAt, backOff }: Rhythm,
+  when: "interval" | "timer" | "asked",
+  embedIntervalMs: number,
+): boolean {
+  if (when === "asked") return true;
+  const now = performance.now();
+  return now >= backOff.until && (when === "timer" || now >= embeddedAt + embedIntervalMs);
+}
+
+function noteOutcome(rhythm: Rhythm, hasFailed: boolean): void {
+  if (!hasFailed) {
+    rhythm.embeddedAt = performance.now();
+    rhythm.backOff = { ms: 0, until: -Infinity };
+    return;
+  }
+  const ms = Math.min(BACK_OFF_MS.most, Math.max(BACK_OFF_MS.first, rhythm.backOff.ms * 2));
+  rhythm.backOff = { ms, until: performance.now() + ms };
+}
+
+/** Embeds what has no vector, `limitMs` at a time, until there is nothing left or that time brought nothing. */
+async function embedWhileItGetsOn(
+  isLive: boolean,
+  work: SyncWork & Required<Pick<SyncWork, "signal" | "onProgress">>,
+  limitMs: number,
+): Promise<SyncReport> {
+  for (let before = 0; ;) {
+    const late = AbortSignal.timeout(limitMs);
+    let done = 0;
+    const onProgress = (progress: SyncProgress): void => {
+      if (progress.phase === "embed") done = Math.max(done, progress.done);
+      work.onProgress(progress);
+    };
+    try {
+      const report = await sync(isLive, { ...work, signal: AbortSignal.any([work.signal, late]), onProgress });
+      return { ...report, embedded: before + report.embedded };
+    } catch (error) {
+      if (work.signal.aborted) throw error;
+      before += done;
+      if (late.aborted && done > 0) continue;
+      const reason = late.aborted
+        ? `Nothing was embedded within ${limitMs} ms (memory.qmd.update.embedTimeoutMs).`
+        : asMemqError(error).message;
+      return nothingEmbedded(before, reason);
+    }
+  }
+}
 
 /** What an update and embedding after it did together. */
 export function withEmbedding(update: SyncReport, embedded: SyncReport | null): SyncReport {

@@ -82,8 +82,8 @@ export type SearchContext = {
   deadline: number;
   index: Index;
   opened: OpenedProvider;
-  /** Left out already, with the reason: `index` while nothing is indexed yet. */
-  degraded: { what: string; why: string }[];
+  /** Left out already, with the reason: `index` while nothing is indexed yet. Null where nothing is, but the index may be old. */
+  degraded: { what: string | null; why: string }[];
 };
 
 /** An answer that needs no index: memory is off, scope denies it, or the corpus asked for is not there. */
@@ -214,7 +214,7 @@ function foundAnswer(
   const { home, memory } = agent;
   const collections = new Map(home.collections.map((collection) => [collection.name, collection]));
   const cited = citationsShown(memory.citations, request);
-  const leftOut = [...degraded.map(({ what }) => what), ...answer.degraded];
+  const leftOut = [...degraded.flatMap(({ what }) => what ?? []), ...answer.degraded];
   // Keywords alone, because a provider that was wanted could not be set up, is a degraded answer too.
   if (opened.provider === undefined && opened.reason !== undefined) leftOut.push("vector");
   const reasons = [

@@ -9,7 +9,7 @@ import { documentCounts, documentsOf } from "../store/documents.ts";
 import { nextIdentity, servingIdentity } from "../store/identity.ts";
 import { indexSizes } from "../store/maintenance.ts";
 import { passageCounts } from "../store/passages.ts";
-import type { Index } from "../store/types.ts";
+import type { Index, VectorIdentity } from "../store/types.ts";
 import { loadVec } from "../store/vec-extension.ts";
 import { vectorDimensions } from "../store/vector-table.ts";
 import { missingVectorCounts } from "../store/vectors.ts";
@@ -88,7 +88,6 @@ export async function memoryStatus(context: StatusContext): Promise<MemoryStatus
   const counts = sourceCounts(index, home.collections);
   const scan = context.deep ? scanStatus(index, home) : undefined;
   const probe = context.deep && provider !== undefined ? await probedProvider(provider) : undefined;
-  const dims = vectorDimensions(index);
   const identity = servingIdentity(index);
   const { file, wal } = indexSizes(home.indexPath);
   const { batch, cache } = home.embedding;
@@ -108,14 +107,7 @@ export async function memoryStatus(context: StatusContext): Promise<MemoryStatus
     cache: { enabled: cache.enabled, entries: cachedVectorCount(index), maxEntries: cache.maxEntries },
     fts: { enabled: true, available: true },
     ...(fallback === undefined ? {} : { fallback }),
-    vector: {
-      enabled: home.embedding.provider !== "none",
-      available: dims !== null,
-      engine: loadVec(index),
-      ...(dims === null ? {} : { dims }),
-      missing: identity === null ? 0 : missingVectorCounts(index, identity).passages,
-      ...rebuildOf(index),
-    },
+    vector: vectorStatus(index, identity, home.embedding.provider !== "none"),
     batch: {
       enabled: batch.enabled,
       wait: batch.wait,
@@ -142,6 +134,18 @@ export async function memoryStatus(context: StatusContext): Promise<MemoryStatus
       ...(memory.disabledReason === undefined ? [] : [memory.disabledReason]),
     ],
     ...(memory.enabled ? {} : { disabled: true as const }),
+  };
+}
+
+function vectorStatus(index: Index, identity: VectorIdentity | null, enabled: boolean): MemoryStatus["vector"] {
+  const dims = vectorDimensions(index);
+  return {
+    enabled,
+    available: dims !== null,
+    engine: loadVec(index),
+    ...(dims === null ? {} : { dims }),
+    missing: identity === null ? 0 : missingVectorCounts(index, identity).passages,
+    ...rebuildOf(index),
   };
 }
 

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
 import type { MemorySettings } from "../home/types.ts";
 import { sessionIdOf } from "../notes/transcript.ts";
@@ -22,12 +22,37 @@ export type SessionEntry = {
   memoryFlushCompactionCount: number | null;
 };
 
+/** What was read of an agent's `sessions.json`: gateways let it grow to megabytes, and every search of transcripts asks. */
+const known = new Map<string, { stamp: string; sessions: Map<string, SessionEntry> }>();
+
 /** The sessions of an agent by session key (lower case); empty when the gateway has written none, or nothing readable. */
-export function readSessions(stateDir: string, agentId: string): Map<string, SessionEntry> {
+export function readSessions(stateDir: string, agentId: string): ReadonlyMap<string, SessionEntry> {
+  const path = join(stateDir, "agents", agentId, "sessions", "sessions.json");
+  const stamp = stampOf(path);
+  const before = known.get(path);
+  if (before !== undefined && before.stamp === stamp) return before.sessions;
+  const sessions = sessionsIn(path);
+  if (stamp !== null) known.set(path, { stamp, sessions });
+  return sessions;
+}
+
+const SETTLED_MS = 2000;
+
+/** What changes with a file; null where there is none, or it changed so recently that it may do so once more without showing it. */
+function stampOf(path: string): string | null {
+  try {
+    const { ino, size, mtimeMs, ctimeMs } = statSync(path);
+    return Date.now() - ctimeMs < SETTLED_MS ? null : `${ino}:${size}:${mtimeMs}:${ctimeMs}`;
+  } catch {
+    return null;
+  }
+}
+
+function sessionsIn(path: string): Map<string, SessionEntry> {
   const sessions = new Map<string, SessionEntry>();
   let parsed: unknown;
   try {
-    parsed = JSON.parse(readFileSync(join(stateDir, "agents", agentId, "sessions", "sessions.json"), "utf8"));
+    parsed = JSON.parse(readFileSync(path, "utf8"));
   } catch {
     return sessions;
   }
@@ -58,7 +83,7 @@ export function readSessions(stateDir: string, agentId: string): Map<string, Ses
 export function visibleSessionIds(
   visibility: SessionVisibility,
   sessionKey: string | undefined,
-  sessions: Map<string, SessionEntry>,
+  sessions: ReadonlyMap<string, SessionEntry>,
 ): Set<string> | null {
   if (visibility === "agent" || visibility === "all") return null;
   const asking = sessionKey?.toLowerCase();

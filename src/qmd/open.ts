@@ -1,5 +1,5 @@
 import { type MemqError, messageOf } from "../errors.ts";
-import { type QmdHome, resolveQmdHome } from "../home/qmd-home.ts";
+import { type QmdHome, readQmdHome, resolveQmdHome } from "../home/qmd-home.ts";
 import { hasDocuments } from "../store/documents.ts";
 import { openIndex } from "../store/open.ts";
 import type { Index } from "../store/types.ts";
@@ -70,7 +70,10 @@ async function prepared(index: Index, qmd: QmdHome, notice: Opener["notice"]): P
       import("../store/lock.ts"),
       import("../sync/sync.ts"),
     ]);
-    const work = () => syncLockedIndex(qmd.home, { embed: false, patienceMs: 0 });
+    const work = async () => {
+      const { home } = await readQmdHome(qmd.places, { env: process.env, cwd: process.cwd() });
+      return syncLockedIndex(home, { embed: false, patienceMs: 0 });
+    };
     await withWriterLock(qmd.places.indexPath, work, { timeoutMs: OTHERS_MS });
   } catch (error) {
     notice(`${messageOf(error)} Searches find little or nothing until the index could be made ready.`);

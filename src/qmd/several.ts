@@ -1,6 +1,7 @@
 import { exactDocument, resolveName, similarNames } from "../search/resolve.ts";
 import { documentsIn } from "../store/documents.ts";
 import type { DocumentRow } from "../store/types.ts";
+import { globTest } from "./glob-test.ts";
 import { lookedUp, resolveContext } from "./lookup.ts";
 import { documentName } from "./names.ts";
 import type { OpenQmd } from "./open.ts";
@@ -29,6 +30,10 @@ export async function wantedDocuments(
     return documents.length === 0 ? null : documents;
   }
   const matching = await matchingDocuments(open, pattern);
+  if (matching === null) {
+    say(`The pattern has too many wildcards beside its groups: ${pattern}`);
+    return null;
+  }
   if (matching.length > 0) return matching;
   if (pattern.includes(",")) {
     const documents = await listed(open, pattern, say);
@@ -69,10 +74,10 @@ async function listed(open: OpenQmd, list: string, say: (sentence: string) => vo
   return found;
 }
 
-/** The documents whose path, with or without its collection, matches a glob; in order of collection and path. */
-async function matchingDocuments(open: OpenQmd, pattern: string): Promise<Wanted[]> {
-  const { default: picomatch } = await import("picomatch");
-  const matches = picomatch(pattern.replace(/^(?:qmd:\/*|\/\/)/i, ""), { dot: true, nonegate: true });
+/** The documents whose path, with or without its collection, matches a glob, in order; null for one that can't be matched. */
+async function matchingDocuments(open: OpenQmd, pattern: string): Promise<Wanted[] | null> {
+  const matches = await globTest(pattern.replace(/^(?:qmd:\/*|\/\/)/i, ""));
+  if (matches === null) return null;
   const names = open.qmd.home.collections.map(({ name }) => name);
   return documentsIn(open.index, names)
     .filter(({ collection, path }) => matches(path) || matches(`${collection}/${path}`))

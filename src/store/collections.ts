@@ -52,14 +52,10 @@ export function writeStoreConfig(index: Index, key: string, value: string | null
   else index.db.query("INSERT OR REPLACE INTO store_config(key, value) VALUES (?, ?)").run(key, value);
 }
 
-/** Gives the documents of a collection to another name. Rows that the new name had at the same paths go. */
+/** Gives the documents of a collection to another name. What that name has already, left by a collection that was taken out, goes. */
 export function renameDocumentsCollection(index: Index, from: string, to: string): void {
   inTransaction(index, () => {
-    index.db
-      .query(
-        "DELETE FROM documents WHERE collection = ?2 AND active = 0 AND path IN (SELECT path FROM documents WHERE collection = ?1)",
-      )
-      .run(from, to);
+    deleteCollectionDocuments(index, to);
     index.db.query("UPDATE documents SET collection = ? WHERE collection = ?").run(to, from);
     // In-memory copies can't see from ids alone that passages changed hands.
     writeMeta(index, "collections.renamed", new Date().toISOString());

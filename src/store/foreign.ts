@@ -13,6 +13,26 @@ export function isForeign(tables: ReadonlySet<string>): boolean {
   return OLD_FORM.every((name) => tables.has(name)) || NEW_FORM.every((name) => tables.has(name));
 }
 
+/** Columns without which tables of these names are not qmd's, of whatever version. */
+const QMD_COLUMNS = {
+  content: ["hash", "doc"],
+  documents: ["id", "collection", "path", "title", "hash", "active"],
+  content_vectors: ["hash", "seq", "pos", "model"],
+  store_collections: ["name", "path"],
+  store_config: ["key", "value"],
+  llm_cache: ["hash", "result"],
+};
+
+/** Whether a file without tables of ours has one that is called like qmd's and is another. */
+export function isOtherDatabase(db: Database, tables: ReadonlySet<string>): boolean {
+  if (tables.has("memq_meta")) return false;
+  return Object.entries(QMD_COLUMNS).some(([table, columns]) => {
+    if (!tables.has(table)) return false;
+    const there = new Set(db.query("SELECT name FROM pragma_table_info(?)").values(table).flat());
+    return columns.some((column) => !there.has(column));
+  });
+}
+
 /** Whether OpenClaw's own built-in index lies at `path`; ours then goes beside it. Missing and damaged files are not foreign. */
 export function isForeignIndex(path: string): boolean {
   // Opening a database only to look at its tables would cost as much as the search that follows.

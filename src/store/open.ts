@@ -3,7 +3,7 @@ import { closeSync, existsSync, mkdirSync, openSync } from "node:fs";
 import { dirname } from "node:path";
 import { MemqError } from "../errors.ts";
 import { damageOf, isDamage, rememberOpened, setAside } from "./damage.ts";
-import { isForeign } from "./foreign.ts";
+import { isForeign, isOtherDatabase } from "./foreign.ts";
 import { expectsMuchWork } from "../long-running.ts";
 import { patienceMs } from "./patience.ts";
 import { isComplete, memqTables, migrate, qmdWasHere, SCHEMA_VERSION, schemaVersion, tableNames } from "./schema.ts";
@@ -196,6 +196,11 @@ function refuseUnusable(db: Database, tables: ReadonlySet<string>, path: string)
   if (isForeign(tables)) {
     throw new MemqError("INDEX_FOREIGN", `${path} is OpenClaw's own memory index and is left alone.`, {
       hint: "Set store.path to another file.",
+    });
+  }
+  if (isOtherDatabase(db, tables)) {
+    throw new MemqError("INDEX_FOREIGN", `${path} is another program's database and is left alone.`, {
+      hint: "Choose another place for the index (INDEX_PATH, store.path), or move the file away: the next update makes a new one.",
     });
   }
   if (schemaVersion(db, tables) > SCHEMA_VERSION) {

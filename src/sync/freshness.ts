@@ -1,4 +1,4 @@
-import { asMemqError, messageOf } from "../errors.ts";
+import { messageOf } from "../errors.ts";
 import type { Collection, Home, MemorySettings } from "../home/types.ts";
 import { type StartOptions, startSync } from "./client.ts";
 import { syncCancelled, type SyncReport } from "./report.ts";
@@ -8,9 +8,10 @@ export type FreshnessOptions = {
   settings: MemorySettings["sync"];
   /** Whether a transcript (absolute path) has grown enough to be indexed; always when absent. */
   transcriptDue?: (path: string) => Promise<boolean>;
-  /** A sync in the background has ended. */
+  /** A sync in the background has ended, or failed. */
   onReport?: (report: SyncReport) => void;
-  /** Sentences for people: watching is not possible, a sync in the background failed. */
+  onFailed: (error: unknown) => void;
+  /** Sentences for people: watching is not possible, a transcript was not looked at. */
   onWarning: (warning: string) => void;
 };
 
@@ -148,7 +149,7 @@ async function syncDue(syncs: Syncs): Promise<void> {
       options.onReport?.(report);
       if (report.embedding.state === "pending" && home.embedding.batch.wait) fetchLater(syncs, collections);
     } catch (error) {
-      if (!signal.aborted) options.onWarning(`A sync in the background failed: ${asMemqError(error).message}`);
+      if (!signal.aborted) options.onFailed(error);
     }
     syncs.watcher?.refresh();
   }

@@ -1,4 +1,5 @@
 import type { EmbeddingProvider } from "../embed/types.ts";
+import { hasChanged } from "../home/file-stamp.ts";
 import { isInside, realPath } from "../home/paths.ts";
 import type { Collection, Home } from "../home/types.ts";
 import { expectMuchWork } from "../long-running.ts";
@@ -115,8 +116,7 @@ export async function syncOpenIndex(index: Index, home: Home, options: SyncOptio
   }
   let removed = 0;
   // A qmd home keeps the documents of a removed collection until `cleanup`.
-  if (home.kind === "agent" && options.collections === undefined)
-    removed = await removeOtherCollections(index, home, signal);
+  if (home.kind === "agent" && options.collections === undefined) removed = await removeOtherCollections(run);
   const outdated = removed + collections.reduce((sum, report) => sum + report.changed + report.removed, 0);
   if (outdated > 0 && options.keepsTexts !== true) forgetOutdated(index, home);
   const passages = passageTotal(index);
@@ -219,10 +219,19 @@ function forgetOutdated(index: Index, { kind }: Home): void {
   });
 }
 
-/** Removes the documents of collections that an agent's configuration no longer names. */
-async function removeOtherCollections(index: Index, home: Home, signal: AbortSignal): Promise<number> {
+/**
+ * Removes the documents of collections that an agent's configuration no longer names; returns how many. A process that read an earlier
+ * configuration does not know the collections which the present one has.
+ */
+async function removeOtherCollections({ index, home, signal, warnings }: CollectionRun): Promise<number> {
   const names = new Set(home.collections.map(({ name }) => name));
   const others = documentCounts(index).filter(({ collection }) => !names.has(collection));
+  if (others.length > 0 && home.configuredBy !== undefined && hasChanged(home.configuredBy)) {
+    const kept = others.map(({ collection }) => `"${collection}"`).join(", ");
+    const { path } = home.configuredBy;
+    warnings.push(`What the index holds of ${kept} stays: ${path} has changed since this process read it.`);
+    return 0;
+  }
   const documents = others.flatMap(({ collection }) => documentsOf(index, collection));
   await removeInBatches(index, documents, signal);
   return documents.length;

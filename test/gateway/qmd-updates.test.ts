@@ -36,10 +36,16 @@ describe("the first update", () => {
   });
 
   test("comes with the first search, and timers with it, where startup is off", async () => {
-    const agent = await openAgent({ qmd: { update: { ...QUIET, interval: "100ms", startup: "off" } } });
+    const update = { ...QUIET, interval: "100ms" };
+    const agent = await openAgent({ qmd: { update: { ...update, startup: "off" } } });
     agent.client.notify("session.started", { sessionKey: "agent:main:main" });
-    // That nothing happens can't be awaited: several intervals pass.
-    await Bun.sleep(400);
+    // That nothing happens can't be awaited, but what happens to another agent at such intervals can.
+    const other = await openAgent({ qmd: { update } });
+    await other.changed();
+    for (const name of ["first", "second", "third"]) {
+      other.write({ [`memory/${name}.md`]: `The ${name} hedgehog.\n` });
+      expect(await other.changed()).toMatchObject({ added: 1 });
+    }
     expect(await statusOf(agent)).toMatchObject({ files: 0 });
     expect(await agent.paths()).toHaveLength(2);
     await agent.changed();

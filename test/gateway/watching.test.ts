@@ -1,18 +1,18 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Client } from "./client.ts";
-import { makeHome, startRpc } from "./client.ts";
+import { withWriterLock } from "../../src/store/lock.ts";
+import { type Client, type Json, makeHome, startRpc } from "./client.ts";
 
 const running: Client[] = [];
 afterAll(() => Promise.all(running.map((client) => client.end())));
 
-async function open(config: object = {}, params: object = {}) {
+async function open(config: object = {}, params: object = {}, env: Record<string, string> = {}) {
   const home = makeHome({
     "MEMORY.md": "# Long-term\n\n- Zeb is Rod's manager.\n",
     "memory/plan.md": "The plan is old.\n",
   });
-  const client = startRpc();
+  const client = startRpc({ env });
   running.push(client);
   const hello = await client.call("initialize", { ...home, config, ...params });
   await client.call("memory.index");
@@ -55,6 +55,32 @@ describe("a living process", () => {
     client.notify("session.started", { sessionKey: "agent:main:main" });
     expect(await changed()).toMatchObject({ added: 1 });
   });
+});
+
+test("while syncs in the background fail, every answer says that the index may be out of date, and why", async () => {
+  const { client, home } = await open({}, {}, { QMD_SQLITE_BUSY_TIMEOUT: "50" });
+  const search = () => client.call("memory.search", { query: "plan" });
+  expect(await search()).not.toHaveProperty("warning");
+  // The engine keeps asking, since what is found has changed.
+  const until = async (isWanted: (warning: string | undefined) => boolean): Promise<Json> => {
+    for (;;) {
+      const answer = await search();
+      if (isWanted(answer.warning)) return answer;
+    }
+  };
+  const indexPath = (await client.call("memory.status")).dbPath;
+  await withWriterLock(indexPath, async () => {
+    writeFileSync(join(home.workspace, "memory/plan.md"), "The plan is newer.\n");
+    const { warning, results, degraded } = await until((said) => said !== undefined);
+    expect(warning).toContain("The index may be out of date, its last sync failed: Another process");
+    expect(results[0].snippet).toContain("newer");
+    expect(degraded).toBeUndefined();
+    expect(await client.call("memory.status")).toMatchObject({
+      lastSyncError: expect.stringContaining("Another process"),
+    });
+  });
+  await until((said) => said === undefined);
+  expect(await client.call("memory.status")).not.toHaveProperty("lastSyncError");
 });
 
 test("twenty sessions ask at once", async () => {

@@ -6,6 +6,7 @@ import {
   mkdtempSync,
   readFileSync,
   readdirSync,
+  readlinkSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -477,4 +478,14 @@ test("a document's context goes from the widest to the narrowest, at path bounda
   expect(contextOf(config, "c", "talks.md")).toBe("G\n\nC");
   expect(contextOf(config, "d", "x.md")).toBe("G");
   expect(contextOf({ ...config, globalContext: undefined }, "d", "x.md")).toBeUndefined();
+});
+
+test("an index.yml that was a link to a file not yet there became a file of its own", async () => {
+  const home = join(folder, "links");
+  const [config, place] = [join(home, "config/index.yml"), join(home, "elsewhere/memq.yml")];
+  mkdirSync(dirname(config), { recursive: true });
+  symlinkSync("../elsewhere/memq.yml", config);
+  expect(await addCollection(config, { name: "a", path: "/a" })).toBe(true);
+  expect(readlinkSync(config)).toBe("../elsewhere/memq.yml");
+  expect(parse(readFileSync(place, "utf8")).collections.a.path).toBe("/a");
 });

@@ -238,10 +238,10 @@ describe("the end of input", () => {
       child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", id, method, params })}\n`);
     send(1, "initialize", { protocolVersion: "2025-06-18", capabilities: {} });
     await once(child.stdout, "data");
-    child.stdout.pause();
     send(2, "tools/call", call("get", { file: "n/large.md" }));
-    // By then the answer is made and the pipe is full.
-    await Bun.sleep(400);
+    // The answer is made when its beginning is here, and the rest of its megabytes fits into no pipe.
+    await once(child.stdout, "data");
+    child.stdout.pause();
     const started = performance.now();
     child.stdin.end();
     const [exitCode] = (await once(child, "exit")) as [number | null];

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { afterEach, beforeEach, describe, expect, setSystemTime, test } from "bun:test";
 import {
   appendFileSync,
   mkdirSync,
@@ -58,6 +58,17 @@ describe("visibility of transcripts", () => {
   test("agent and all see every transcript of the agent", async () => {
     expect(visibleSessionIds("all", undefined, new Map())).toBeNull();
     expect(visibleSessionIds("agent", "x", new Map())).toBeNull();
+  });
+  test("a sessions.json that stays as it is is read once, and anew when it changes", () => {
+    const known = readSessions(state, "main");
+    expect(readSessions(state, "main")).not.toBe(known);
+    setSystemTime(Date.now() + 60_000);
+    const settled = readSessions(state, "main");
+    expect(readSessions(state, "main")).toBe(settled);
+    expect(settled).toEqual(known);
+    writeFileSync(join(sessions, "sessions.json"), JSON.stringify({ "agent:main:main": { sessionId: "z" } }));
+    expect(readSessions(state, "main").get("agent:main:main")?.sessionId).toBe("z");
+    setSystemTime();
   });
   test("a missing or broken sessions.json is no error", async () => {
     writeFileSync(join(sessions, "sessions.json"), "{");

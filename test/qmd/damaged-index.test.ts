@@ -1,8 +1,11 @@
 import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { memq } from "../cli/program.ts";
+import { homesUntilEnd } from "./homes.ts";
+
+const homeOf = homesUntilEnd();
 
 test("a search that meets damage behind the first page fails in words, and the next update rebuilds the index", async () => {
   const root = mkdtempSync(join(process.env["HOME"] ?? "/tmp", "damaged-"));
@@ -29,4 +32,20 @@ test("a search that meets damage behind the first page fails in words, and the n
   const mended = await memq(["search", "kilo7", "--json"], { env });
   expect(JSON.parse(mended.stdout)[0].file).toBe("qmd://notes/n7.md");
   rmSync(root, { recursive: true, force: true });
+});
+
+test("another program's table called like one of qmd's was shown as SQLite's own words", async () => {
+  const home = await homeOf({ "n/a.md": "walnut\n" }, { sync: false });
+  mkdirSync(dirname(home.indexPath), { recursive: true });
+  const other = new Database(home.indexPath);
+  other.run("CREATE TABLE documents(x)");
+  other.run("INSERT INTO documents VALUES ('mine')");
+  other.close();
+  const before = readFileSync(home.indexPath);
+  for (const args of [["search", "walnut"], ["update"], ["status"], ["collection", "remove", "n"], ["get", "n/a.md"]]) {
+    const { stderr } = await home.run(...args);
+    expect(stderr).toContain(`${home.indexPath} is another program's database and is left alone.`);
+    expect(stderr).not.toContain("no such column");
+  }
+  expect(readFileSync(home.indexPath)).toEqual(before);
 });

@@ -139,6 +139,9 @@ describe("keepFresh", () => {
     const keeper = keepFresh(home, {
       settings,
       onReport: (report) => waiting.shift()?.(report),
+      onFailed: (error) => {
+        throw error;
+      },
       onWarning: (warning) => {
         throw new Error(warning);
       },

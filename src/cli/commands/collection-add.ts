@@ -1,18 +1,21 @@
 import { realpathSync, statSync } from "node:fs";
 import { basename } from "node:path";
-import { MemqError } from "../../errors.ts";
-import { addCollection } from "../../home/index-yml-edit.ts";
+import { asMemqError, MemqError } from "../../errors.ts";
+import { addCollection, removeCollection } from "../../home/index-yml-edit.ts";
 import { DEFAULT_PATTERN } from "../../home/index-yml.ts";
 import { absolutePath } from "../../home/paths.ts";
-import { writeOut } from "../../output.ts";
+import type { QmdHome } from "../../home/qmd-home.ts";
+import { notice, writeOut } from "../../output.ts";
 import { checkCollectionName } from "../../qmd/names.ts";
 import { pendingEmbeddings } from "../../sync/pending.ts";
-import { withWriterLock } from "../../store/lock.ts";
+import { deleteCollectionDocuments } from "../../store/collections.ts";
+import { documentCounts } from "../../store/documents.ts";
+import type { Index } from "../../store/types.ts";
 import type { Invocation } from "../parse.ts";
 import type { Program } from "../../version.ts";
 import { value } from "../parse.ts";
 import { keepTrust, noteHome, qmdHomeOf, shellFolder } from "../qmd/home.ts";
-import { embedHint, indexCollection, openForWriting } from "../qmd/indexing.ts";
+import { embedHint, indexCollection, matchConfiguration, writing } from "../qmd/indexing.ts";
 
 /** `collection add PATH`: records the collection and indexes it. The very same one again is brought up to date. */
 export async function run(invocation: Invocation): Promise<void> {
@@ -24,22 +27,39 @@ export async function run(invocation: Invocation): Promise<void> {
   checkCollectionName(name);
   const pattern = value(invocation, "mask") ?? value(invocation, "glob") ?? DEFAULT_PATTERN;
 
-  const before = await qmdHomeOf(invocation);
-  const { configPath, indexPath } = before.places;
-  await withWriterLock(indexPath, async () => {
-    const isNew = await addCollection(configPath, { name, path, pattern });
-    const qmd = isNew ? await keepTrust(invocation, before) : before;
-    writeOut(isNew ? `Creating collection '${name}'...\n` : `Collection '${name}' is there already.\n`);
-    noteHome({ ...qmd, skipped: qmd.skipped.filter((one) => one.name === name) });
-    const index = openForWriting(qmd);
+  await writing(await qmdHomeOf(invocation), async (index, before) => {
+    const hadDocuments = documentCounts(index).some(({ collection }) => collection === name);
+    const isNew = await addCollection(before.places.configPath, { name, path, pattern });
     try {
+      const qmd = isNew ? await keepTrust(invocation, before) : before;
+      matchConfiguration(index, qmd.config);
+      writeOut(isNew ? `Creating collection '${name}'...\n` : `Collection '${name}' is there already.\n`);
+      noteHome({ ...qmd, skipped: qmd.skipped.filter((one) => one.name === name) });
       await indexCollection(index, qmd, name);
       writeOut(embedHint((await pendingEmbeddings(index, qmd.home)).documents, program));
-    } finally {
-      index.close();
+    } catch (error) {
+      if (isNew) await takeBack(invocation, index, { name, before, hadDocuments });
+      throw error;
     }
     writeOut(`✓ Collection '${name}' ${isNew ? "created successfully" : "is up to date"}\n`);
   });
+}
+
+type Added = { name: string; before: QmdHome; hadDocuments: boolean };
+
+/** Leaves everything as it was before a collection that could not be indexed, so that it can be added again or under another name. */
+async function takeBack(invocation: Invocation, index: Index, { name, before, hadDocuments }: Added): Promise<void> {
+  try {
+    const withIt = await qmdHomeOf(invocation);
+    await removeCollection(before.places.configPath, name);
+    await keepTrust(invocation, withIt);
+    matchConfiguration(index, before.config);
+    if (!hadDocuments) deleteCollectionDocuments(index, name);
+  } catch (error) {
+    notice(
+      `Adding '${name}' ended halfway (${asMemqError(error).message}); '${invocation.program} update' goes on with it.`,
+    );
+  }
 }
 
 function missingPath(program: Program): MemqError {

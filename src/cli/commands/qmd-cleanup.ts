@@ -1,3 +1,4 @@
+import type { QmdHome } from "../../home/qmd-home.ts";
 import { notice, writeOut } from "../../output.ts";
 import { documentCounts } from "../../store/documents.ts";
 import { cleanup, cleanupCounts, type CleanupCounts } from "../../store/maintenance.ts";
@@ -11,8 +12,8 @@ import { writing } from "../qmd/indexing.ts";
 /** `cleanup [--dry-run]`: removes what no note needs any more, and gives the space back. */
 export async function run(invocation: Invocation): Promise<void> {
   const qmd = await qmdHomeOf(invocation);
-  const noteStrangers = (index: Index): void => {
-    const known = new Set(qmd.config.collections.map(({ name }) => name));
+  const noteStrangers = (index: Index, { config }: QmdHome): void => {
+    const known = new Set(config.collections.map(({ name }) => name));
     const strangers = documentCounts(index).filter(({ collection }) => !known.has(collection));
     for (const { collection, count } of strangers) {
       notice(
@@ -23,13 +24,13 @@ export async function run(invocation: Invocation): Promise<void> {
   if (flag(invocation, "dry-run")) {
     const index = openIndex(qmd.places.indexPath, { mode: "read" });
     writeOut(`Dry run — no changes made.\n\n${counted(cleanupCounts(index), true)}`);
-    noteStrangers(index);
+    noteStrangers(index, qmd);
     index.close();
     return;
   }
-  await writing(qmd, (index) => {
+  await writing(qmd, (index, current) => {
     writeOut(counted(cleanup(index), false));
-    noteStrangers(index);
+    noteStrangers(index, current);
   });
 }
 

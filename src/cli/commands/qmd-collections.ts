@@ -10,17 +10,18 @@ import type { QmdHome } from "../../home/qmd-home.ts";
 import { collectionRoot, isProjectConfig } from "../../home/trust.ts";
 import { notice, writeOut } from "../../output.ts";
 import { checkCollectionName } from "../../qmd/names.ts";
-import { deleteCollectionDocuments, renameDocumentsCollection } from "../../store/collections.ts";
+import { deleteCollectionDocuments } from "../../store/collections.ts";
 import { documentCounts } from "../../store/documents.ts";
-import { withWriterLock } from "../../store/lock.ts";
-import { openIndex } from "../../store/open.ts";
+import { inTransaction, openIndex } from "../../store/open.ts";
+import type { Index } from "../../store/types.ts";
 import { printableLine } from "../../printable.ts";
-import { forgetLastSync, renameLastSync } from "../../sync/sync-collection.ts";
+import { renameInIndex } from "../../sync/rename-collection.ts";
+import { forgetLastSync } from "../../sync/sync-collection.ts";
 import { helpText } from "../help.ts";
 import type { Invocation } from "../parse.ts";
 import { commandName } from "../parse.ts";
 import { keepTrust, qmdHomeOf } from "../qmd/home.ts";
-import { openForWriting } from "../qmd/indexing.ts";
+import { matchConfiguration, writing } from "../qmd/indexing.ts";
 import { collectionNotFound, doctorHint } from "../qmd/words.ts";
 
 /** `collection` alone, `collection help`, or a sub-command that there is not. */
@@ -51,21 +52,26 @@ export async function show(invocation: Invocation): Promise<void> {
 /** `collection remove NAME`: also one of which only documents are left in the index. */
 export async function remove(invocation: Invocation): Promise<void> {
   const name = wanted(invocation, 1, "<name>")[0] ?? "";
-  const before = await qmdHomeOf(invocation);
-  const configured = before.config.collections.some((one) => one.name === name);
-  await withWriterLock(before.places.indexPath, async () => {
-    if (!configured && !hasDocuments(before, name)) throw collectionNotFound(name, invocation.program);
-    if (configured) await removeCollection(before.places.configPath, name);
-    const index = openForWriting(await keepTrust(invocation, before));
-    try {
-      const { documents, contents } = deleteCollectionDocuments(index, name);
-      forgetLastSync(index, name);
-      writeOut(`✓ Removed collection '${name}'\n  Deleted ${documents} documents\n`);
-      if (contents > 0) writeOut(`  Cleaned up ${contents} orphaned content hashes\n`);
-    } finally {
-      index.close();
-    }
+  const home = await qmdHomeOf(invocation);
+  if (!isConfigured(home, name) && !hasDocuments(home, name)) throw collectionNotFound(name, invocation.program);
+  await writing(home, async (index, before) => {
+    const forget = (): ReturnType<typeof deleteCollectionDocuments> =>
+      inTransaction(index, () => {
+        forgetLastSync(index, name);
+        return deleteCollectionDocuments(index, name);
+      });
+    let gone = { documents: 0, contents: 0 };
+    if (isConfigured(before, name)) {
+      await removeCollection(before.places.configPath, name, () => void (gone = forget()));
+      await bothChanged(invocation, index, before);
+    } else gone = forget();
+    writeOut(`✓ Removed collection '${name}'\n  Deleted ${gone.documents} documents\n`);
+    if (gone.contents > 0) writeOut(`  Cleaned up ${gone.contents} orphaned content hashes\n`);
   });
+}
+
+function isConfigured({ config }: QmdHome, name: string): boolean {
+  return config.collections.some((one) => one.name === name);
 }
 
 function hasDocuments({ places }: QmdHome, name: string): boolean {
@@ -80,22 +86,29 @@ function hasDocuments({ places }: QmdHome, name: string): boolean {
 /** `collection rename OLD NEW`. */
 export async function rename(invocation: Invocation): Promise<void> {
   const [from = "", to = ""] = wanted(invocation, 2, "<old-name> <new-name>");
-  const before = await qmdHomeOf(invocation);
-  if (!before.config.collections.some(({ name }) => name === from)) throw collectionNotFound(from, invocation.program);
+  const home = await qmdHomeOf(invocation);
+  if (!isConfigured(home, from)) throw collectionNotFound(from, invocation.program);
   checkCollectionName(to);
-  await withWriterLock(before.places.indexPath, async () => {
-    await renameCollection(before.places.configPath, from, to);
-    const index = openForWriting(await keepTrust(invocation, before));
+  await writing(home, async (index, before) => {
     try {
-      if (from !== to) {
-        renameDocumentsCollection(index, from, to);
-        renameLastSync(index, from, to);
-      }
-    } finally {
-      index.close();
+      await renameCollection(before.places.configPath, from, to, () => renameInIndex(index, from, to));
+    } catch (error) {
+      matchConfiguration(index, before.config);
+      throw error;
     }
+    await bothChanged(invocation, index, before);
   });
   writeOut(`✓ Renamed collection '${from}' to '${to}'\n  Virtual paths updated: qmd://${from}/ → qmd://${to}/\n`);
+}
+
+/** What follows a change of the configuration and the index that is complete: none of it can undo that any more. */
+async function bothChanged(invocation: Invocation, index: Index, before: QmdHome): Promise<void> {
+  const { config } = await keepTrust(invocation, before);
+  try {
+    matchConfiguration(index, config);
+  } catch {
+    // A disk that is full by now: the next command that writes does the same first.
+  }
 }
 
 /** `collection include NAME`. */

@@ -12,10 +12,11 @@ import { embedIndex } from "../../sync/embed-index.ts";
 import type { EmbedResult } from "../../sync/embed-missing.ts";
 import { pendingEmbeddings, type Pending } from "../../sync/pending.ts";
 import type { SyncProgress } from "../../sync/report.ts";
-import { syncIndex } from "../../sync/sync.ts";
+import { syncOpenIndex } from "../../sync/sync.ts";
 import type { Invocation } from "../parse.ts";
 import { flag, number, values } from "../parse.ts";
 import { qmdHomeOf } from "../qmd/home.ts";
+import { writing } from "../qmd/indexing.ts";
 import { abortWithParent } from "../qmd/parent.ts";
 import { gated } from "../qmd/trust-gate.ts";
 import { collectionNotFound, sizeText, spanText } from "../qmd/words.ts";
@@ -111,7 +112,7 @@ async function madeReady(qmd: QmdHome): Promise<void> {
   const unprepared = index.state === "unprepared" && documentCounts(index).length > 0;
   const lacking = unprepared || documentsWithoutPassages(index).length > 0;
   index.close();
-  if (lacking) await syncIndex(qmd.home, { embed: false });
+  if (lacking) await writing(qmd, (index, { home }) => syncOpenIndex(index, home, { embed: false }));
 }
 
 /** The collection to embed, or undefined for all; only the first counts, as with qmd. */

@@ -21,8 +21,11 @@ export async function run({ program }: Invocation): Promise<void> {
     );
   }
   const place = join(folder, ".qmd");
-  const isNew = !existsSync(join(place, "index.yaml")) && (await createIndexYml(join(place, "index.yml")));
   const indexPath = join(place, "index.sqlite");
-  await withWriterLock(indexPath, () => openIndex(indexPath, { mode: "write" }).close());
+  const isNew = await withWriterLock(indexPath, () => {
+    openIndex(indexPath, { mode: "write" }).close();
+    // What makes the folder a project comes last.
+    return existsSync(join(place, "index.yaml")) ? false : createIndexYml(join(place, "index.yml"));
+  });
   writeOut(isNew ? "ready to go with new local index\n" : `ready to go with the local index in ${place}\n`);
 }

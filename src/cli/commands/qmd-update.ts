@@ -1,7 +1,8 @@
 import type { QmdCollectionConfig } from "../../home/index-yml.ts";
 import type { QmdHome } from "../../home/qmd-home.ts";
-import { writeOut } from "../../output.ts";
+import { notice, writeOut } from "../../output.ts";
 import { openIndex } from "../../store/open.ts";
+import type { Index } from "../../store/types.ts";
 import { orphanedVectorKeys, vectorCount } from "../../store/maintenance.ts";
 import { pendingEmbeddings } from "../../sync/pending.ts";
 import type { Invocation } from "../parse.ts";
@@ -33,12 +34,18 @@ export async function run(invocation: Invocation): Promise<number> {
     writeOut(`[${at + 1}/${collections.length}] ${collection.name} (${collection.pattern})\n`);
     const code = await runHook(collection, qmd);
     failed ||= code;
-    await writing(qmd, (index) => indexCollection(index, qmd, collection.name));
+    await writing(qmd, (index, current) => updateCollection(index, current, collection.name));
     writeOut("\n");
   }
   writeOut(failed === 0 ? "✓ All collections updated.\n" : "");
   await printAdvice(qmd, program);
   return failed;
+}
+
+/** Indexes a collection, unless another command has renamed or removed it while this one was on its way. */
+async function updateCollection(index: Index, qmd: QmdHome, name: string): Promise<void> {
+  if (qmd.config.collections.some((one) => one.name === name)) await indexCollection(index, qmd, name);
+  else notice(`'${name}' was renamed or removed meanwhile: nothing of it was indexed under that name.`);
 }
 
 async function printAdvice(qmd: QmdHome, program: string): Promise<void> {

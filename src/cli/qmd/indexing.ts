@@ -1,4 +1,4 @@
-import type { QmdHome } from "../../home/qmd-home.ts";
+import { type QmdHome, readQmdHome } from "../../home/qmd-home.ts";
 import { type QmdConfig, storeRows } from "../../home/index-yml.ts";
 import { notice, showProgress, writeOut } from "../../output.ts";
 import { clearLlmCache } from "../../store/cache.ts";
@@ -9,39 +9,42 @@ import { removeOrphanedContents } from "../../store/maintenance.ts";
 import { inTransaction, openIndex } from "../../store/open.ts";
 import type { Index } from "../../store/types.ts";
 import type { CollectionReport, SyncProgress } from "../../sync/report.ts";
+import { settleRenaming } from "../../sync/rename-collection.ts";
 import { syncOpenIndex } from "../../sync/sync.ts";
 
-/** Runs `work` on the index as its only writer; where damage shows on the way, once more on a new one. */
-export function writing<T>(qmd: QmdHome, work: (index: Index) => Promise<T> | T): Promise<T> {
+/**
+ * Runs `work` on the index as its only writer, with the home as its configuration is by then: it may have changed while others were
+ * writing. Where damage shows on the way, once more on a new index.
+ */
+export function writing<T>({ places }: QmdHome, work: (index: Index, qmd: QmdHome) => Promise<T> | T): Promise<T> {
   const attempt = async (): Promise<T> => {
-    const index = openForWriting(qmd);
+    const qmd = await readQmdHome(places, { env: process.env, cwd: process.cwd() });
+    const index = openIndex(places.indexPath, { mode: "write" });
     try {
-      return await work(index);
+      for (const warning of index.warnings) notice(warning);
+      matchConfiguration(index, qmd.config);
+      return await work(index, qmd);
     } finally {
       index.close();
     }
   };
-  return withWriterLock(qmd.places.indexPath, async () => {
+  return withWriterLock(places.indexPath, async () => {
     try {
       return await attempt();
     } catch (error) {
       if (!isDamage(error)) throw error;
-      reportDamage(qmd.places.indexPath);
+      reportDamage(places.indexPath);
       return attempt();
     }
   });
 }
 
-/** The index, open for a caller that holds the writer lock; it knows the collections of the configuration. */
-export function openForWriting(qmd: QmdHome): Index {
-  const index = openIndex(qmd.places.indexPath, { mode: "write" });
-  for (const warning of index.warnings) notice(warning);
-  storeConfiguration(index, qmd.config);
-  return index;
-}
-
-/** Writes the configuration to where other programs look for it in the index, if it has changed. */
-function storeConfiguration(index: Index, config: QmdConfig): void {
+/**
+ * Brings the index in line with the configuration where a command was ended between changing the one and the other, and writes the
+ * configuration to where other programs look for it in the index, if it has changed.
+ */
+export function matchConfiguration(index: Index, config: QmdConfig): void {
+  settleRenaming(index, new Set(config.collections.map(({ name }) => name)));
   const { collections, configHash, globalContext } = storeRows(config);
   if (readStoreConfig(index, "config_hash") === configHash) return;
   inTransaction(index, () => {

@@ -60,76 +60,93 @@ export function pauseAfter(losses: number): number {
   return losses <= 1 ? 0 : Math.min(LONGEST_PAUSE_MS, 500 * 2 ** (losses - 2));
 }
 
+/** What is known of the children of one plug, of which one runs at a time. */
+type Children = {
+  options: ChildOptions;
+  current: Session | null;
+  holders: number;
+  /** Losses in a row. */
+  losses: number;
+  lastReason: string;
+  /** When the next may start, in milliseconds since 1970. */
+  nextStart: number;
+  restart: NodeJS.Timeout | undefined;
+};
+
 /** A child that is not running yet. */
 export function rpcChild(options: ChildOptions): RpcChild {
-  let current: Session | null = null;
-  let holders = 0;
-  let losses = 0;
-  let nextStart = 0;
-  let lastReason = "";
-  let restart: NodeJS.Timeout | undefined;
-
-  function session(): Session {
-    if (current !== null) return current;
-    const pause = nextStart - Date.now();
-    if (pause > 0) {
-      throw new ChildUnavailable(`${lastReason} (next attempt in ${Math.ceil(pause / 1000)} s)`);
-    }
-    const opened = openSession(options, (reason, uptimeMs) => {
-      if (current !== opened) return;
-      current = null;
-      losses = (uptimeMs >= STEADY_MS ? 0 : losses) + 1;
-      lastReason = reason;
-      const wait = pauseAfter(losses);
-      nextStart = Date.now() + wait;
-      options.log.warn(`memq: ${reason}; ${wait === 0 ? "starting it again" : `next attempt in ${wait} ms`}`);
-      if (holders > 0) scheduleRestart(wait);
-    });
-    current = opened;
-    return opened;
-  }
-
-  function scheduleRestart(wait: number): void {
-    clearTimeout(restart);
-    restart = setTimeout(() => {
-      if (holders === 0) return;
-      // The pause is over, whatever the clock on the wall says.
-      nextStart = 0;
-      session();
-    }, wait);
-    restart.unref();
-  }
-
+  const children: Children = {
+    options,
+    current: null,
+    holders: 0,
+    losses: 0,
+    lastReason: "",
+    nextStart: 0,
+    restart: undefined,
+  };
   return {
     hold() {
-      holders += 1;
-      if (holders === 1 && current === null) scheduleRestart(0);
+      children.holders += 1;
+      if (children.holders === 1 && children.current === null) scheduleRestart(children, 0);
     },
     async request(method, params, { timeoutMs, signal }) {
       const until = Date.now() + timeoutMs;
       for (let attempt = 0; ; attempt += 1) {
         try {
-          const asked = session();
-          await withinTime(asked.ready, until - Date.now(), signal);
-          return await call(asked, method, params, { timeoutMs: until - Date.now(), signal });
+          const session = running(children);
+          await withinTime(session.ready, until - Date.now(), signal);
+          return await call(session, method, params, { timeoutMs: until - Date.now(), signal });
         } catch (error) {
           if (!(error instanceof ChildLost) || attempt > 0) throw error;
         }
       }
     },
     notify(method, params) {
-      if (current !== null) send(current, { method, params });
+      if (children.current !== null) send(children.current, { method, params });
     },
     async release() {
-      holders = Math.max(0, holders - 1);
-      if (holders > 0) return false;
-      clearTimeout(restart);
-      const ending = current;
-      current = null;
+      children.holders = Math.max(0, children.holders - 1);
+      if (children.holders > 0) return false;
+      clearTimeout(children.restart);
+      const ending = children.current;
+      children.current = null;
       if (ending !== null) await end(ending);
       return true;
     },
   };
+}
+
+/** The child that runs, started now if none does; throws `ChildUnavailable` where that must wait. */
+function running(children: Children): Session {
+  if (children.current !== null) return children.current;
+  const pause = children.nextStart - Date.now();
+  if (pause > 0) {
+    throw new ChildUnavailable(`${children.lastReason} (next attempt in ${Math.ceil(pause / 1000)} s)`);
+  }
+  const opened = openSession(children.options, (reason, uptimeMs) => {
+    if (children.current !== opened) return;
+    children.current = null;
+    children.losses = (uptimeMs >= STEADY_MS ? 0 : children.losses) + 1;
+    children.lastReason = reason;
+    const wait = pauseAfter(children.losses);
+    children.nextStart = Date.now() + wait;
+    const then = wait === 0 ? "starting it again" : `next attempt in ${wait} ms`;
+    children.options.log.warn(`memq: ${reason}; ${then}`);
+    if (children.holders > 0) scheduleRestart(children, wait);
+  });
+  children.current = opened;
+  return opened;
+}
+
+function scheduleRestart(children: Children, wait: number): void {
+  clearTimeout(children.restart);
+  children.restart = setTimeout(() => {
+    if (children.holders === 0) return;
+    // The pause is over, whatever the clock on the wall says.
+    children.nextStart = 0;
+    running(children);
+  }, wait);
+  children.restart.unref();
 }
 
 type Pending = { resolve: (result: unknown) => void; reject: (error: Error) => void };

@@ -1,0 +1,49 @@
+import { expect, test } from "bun:test";
+import { array, assert, asyncProperty, constantFrom } from "fast-check";
+import picomatch from "picomatch";
+import { globTest } from "../../src/qmd/glob-test.ts";
+import { homesUntilEnd } from "./homes.ts";
+
+const qmdHome = homesUntilEnd();
+
+test("multi-get answers at once to patterns that an expression would try for ever", async () => {
+  const name = `${"a".repeat(200)}.md`;
+  const { run } = await qmdHome({ [`n/${name}`]: "The heron.\n", "n/b.md": "The wombat.\n" });
+  const many = "*a".repeat(40);
+  expect(await run("multi-get", `${many}.md`)).toMatchObject({ exitCode: 0, stdout: expect.stringContaining("heron") });
+  expect(await run("multi-get", `${many}b.md`)).toMatchObject({
+    exitCode: 1,
+    stderr: expect.stringContaining("No files matched"),
+  });
+  for (const pattern of [`{${many}b,x}.md`, "{*a,*b}".repeat(12), "+(a*)+(a*)b", "*(x|*(a*))b"]) {
+    const { exitCode, stderr } = await run("multi-get", pattern);
+    expect([exitCode, stderr]).toEqual([1, `The pattern has too many wildcards beside its groups: ${pattern}\n`]);
+  }
+});
+
+test("many wildcards match what they match for fewer", async () => {
+  const glob = array(constantFrom("*", "a", "b", ".", "?", "/", ".md", "-"), { minLength: 10, maxLength: 24 });
+  const path = array(constantFrom("a", "b", ".", "-", "/", "é"), { maxLength: 10 }).map(
+    (parts) => `a${parts.join("")}b.md`,
+  );
+  const plain = (parts: string[]): string => `a${parts.join("").replace(/\*+/g, "*").replace(/\/+/g, "/")}*`;
+  await assert(
+    asyncProperty(glob.map(plain), path, async (pattern, name) => {
+      const clean = name.replace(/\/+/g, "/");
+      const expected = picomatch(pattern, { dot: true, nonegate: true })(clean);
+      expect([pattern, clean, (await globTest(pattern))?.(clean)]).toEqual([pattern, clean, expected]);
+    }),
+    { numRuns: 1000 },
+  );
+});
+
+test.each([
+  ["journal/2026-{01,02}-*.md", true],
+  ["{*.txt,*.org,*.html,*.rst,journal/*.md}", true],
+  ["**/*-0[12]-*.md", true],
+  ["+(journal|notes)/*.md", true],
+  ["journal/*-*-*-*-*-*.md", false],
+  ["*.txt", false],
+])("an ordinary pattern: %s", async (pattern, expected) => {
+  expect((await globTest(pattern))?.("journal/2026-01-30.md")).toBe(expected);
+});
