@@ -4,7 +4,7 @@ import { realPath } from "../home/paths.ts";
 import type { Collection, Home } from "../home/types.ts";
 import { passageText } from "../notes/passage-text.ts";
 import type { PassageDraft } from "../notes/types.ts";
-import { contentTexts, documentsByHashPrefix, documentsById } from "../store/documents.ts";
+import { contentTexts, countWithoutPassages, documentsByHashPrefix, documentsById } from "../store/documents.ts";
 import { passagesById } from "../store/passages.ts";
 import type { DocumentRow, Index, PassageRow } from "../store/types.ts";
 import { type FileState, fileState, lookBudget, passageNow, passageWords, samePassage } from "./fresh.ts";
@@ -22,7 +22,7 @@ export type CiteContext = {
   termsIn: (text: string) => string[];
 };
 
-/** `stale`: a file that was looked at is gone or changed since the last sync. */
+/** `stale`: a file that was looked at is gone or changed since the last sync, or another program has written to the index. */
 export type Cited = { hits: Hit[]; notices: string[]; stale: boolean };
 
 /**
@@ -78,8 +78,9 @@ export function cite(rows: Iterable<Ranked>, limit: number, context: CiteContext
     }
     if (hits.length === limit) break;
   }
-  const stale = files.values().some(({ state }) => state !== "current");
-  return { hits, notices: noticesOf(gone, outdated, unread), stale };
+  const uncut = context.index.isShared ? countWithoutPassages(context.index, context.request.collections) : 0;
+  const stale = uncut > 0 || files.values().some(({ state }) => state !== "current");
+  return { hits, notices: [...noticesOf(gone, outdated, unread), ...uncutNotice(uncut)], stale };
 }
 
 /** What the index holds of the rows that were looked at. */
@@ -214,6 +215,14 @@ function noticesOf(gone: Set<string>, outdated: Set<string>, unread: Set<string>
   if (unread.size > 0)
     notices.push(`Shown as indexed: ${listed(unread)}, changed since the last sync and too long to be searched anew.`);
   return notices;
+}
+
+function uncutNotice(documents: number): string[] {
+  if (documents === 0) return [];
+  const what = documents === 1 ? "1 document" : `${documents} documents`;
+  return [
+    `Left out: ${what} that another program added or changed since the last update; the next update indexes them.`,
+  ];
 }
 
 function listed(paths: Set<string>): string {
