@@ -1,5 +1,5 @@
 import type { Document } from "yaml";
-import { MemqError, messageOf } from "../errors.ts";
+import { MemqError, messageOf, reasonOf } from "../errors.ts";
 import { isObject, valueAt, type JsonObject, type JsonValue } from "../json.ts";
 import { nearestName } from "../nearest.ts";
 import { sha256 } from "../sha256.ts";
@@ -56,7 +56,7 @@ export function indexYmlText(path: string): string | null {
     return text.startsWith("\uFEFF") ? text.slice(1) : text;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
-    throw new MemqError("CONFIG_UNREADABLE", `The configuration file ${path} can't be read: ${messageOf(error)}.`, {
+    throw new MemqError("CONFIG_UNREADABLE", `The configuration file ${path} can't be read: ${reasonOf(error)}.`, {
       hint: "Check its permissions, and that it is a regular file.",
       cause: error,
     });

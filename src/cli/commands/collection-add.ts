@@ -1,6 +1,6 @@
 import { realpathSync, statSync } from "node:fs";
 import { basename } from "node:path";
-import { asMemqError, MemqError } from "../../errors.ts";
+import { MemqError, reasonOf } from "../../errors.ts";
 import { addCollection, removeCollection } from "../../home/index-yml-edit.ts";
 import { DEFAULT_PATTERN } from "../../home/index-yml.ts";
 import { absolutePath } from "../../home/paths.ts";
@@ -56,9 +56,7 @@ async function takeBack(invocation: Invocation, index: Index, { name, before, ha
     matchConfiguration(index, before.config);
     if (!hadDocuments) deleteCollectionDocuments(index, name);
   } catch (error) {
-    notice(
-      `Adding '${name}' ended halfway (${asMemqError(error).message}); '${invocation.program} update' goes on with it.`,
-    );
+    notice(`Adding '${name}' ended halfway (${reasonOf(error)}); '${invocation.program} update' goes on with it.`);
   }
 }
 
