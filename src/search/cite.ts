@@ -162,7 +162,7 @@ function isNew(hit: Hit, document: DocumentRow, inode: string, context: CiteCont
   return true;
 }
 
-type CitedPassage = Pick<PassageDraft, "startLine" | "endLine" | "text"> & {
+type CitedPassage = Pick<PassageDraft, "startLine" | "endLine" | "pos" | "length" | "text"> & {
   body: string;
   importance?: number | null;
   triggers?: string[] | null;
@@ -183,6 +183,8 @@ function hitOf(row: Ranked, document: DocumentRow, shown: CitedPassage, context:
     hash: document.hash,
     startLine: shown.startLine,
     endLine: shown.endLine,
+    pos: shown.pos,
+    length: shown.length,
     score: row.score,
     ...(row.cosine === null ? {} : { vectorScore: row.cosine }),
     ...(row.bm25 === null ? {} : { textScore: textScoreOf(row.bm25, textKind) }),

@@ -1,4 +1,4 @@
-import { snippetOf } from "./snippet.ts";
+import { graphemeEnd, snippetOf } from "./snippet.ts";
 import type { TermsBetween } from "./terms.ts";
 
 /** A few lines of a document under a header that says where they stand, as in a unified diff. */
@@ -25,26 +25,34 @@ export type LineTerms = {
 const INTENT_WEIGHT = 0.3;
 
 /**
+ * How far from its passage a hit's lines are looked at, in UTF-16 units. Longer lines are a machine's, and most of one is no answer:
+ * what is shown for a hit takes as long for a line of megabytes as for any other.
+ */
+const REACH = 16_000;
+/** A word that a line would be cut in is left out, unless it is longer. */
+const LONG_WORD = 64;
+
+/** A passage in its document: its lines counted from 1, `pos` and `length` in UTF-16 units. */
+type Place = { body: string; startLine: number; endLine: number; pos: number; length: number };
+
+/**
  * qmd's snippet of a hit: the line of the passage that holds most of the query's terms, with one line before and two after it, cut
  * to `maxChars` UTF-16 units. Where the passage holds none of them it begins with the passage's first line that says something.
  */
-export function hunkOf(
-  hit: { body: string; startLine: number; endLine: number },
-  maxChars: number,
-  terms: LineTerms,
-): Hunk {
+export function hunkOf(hit: Place, maxChars: number, terms: LineTerms): Hunk {
   const first = Math.max(1, hit.startLine);
-  // What may be shown reaches a little beyond the passage.
-  const shownFrom = Math.max(1, first - 1);
-  const { lines, total } = linesOf(hit.body, shownFrom, Math.max(first, hit.endLine) + 2);
-  if (first > total) return hunkOf({ body: hit.body, startLine: total, endLine: total }, maxChars, terms);
-  const last = Math.min(Math.max(first, hit.endLine), total);
+  const { lines, shownFrom, isCut, total } = linesAround(hit, maxChars);
+  if (first > total) return hunkOf({ ...hit, startLine: total, endLine: total }, maxChars, terms);
+  const shownTo = shownFrom + lines.length - 1;
+  const passageFrom = Math.min(Math.max(first, shownFrom), shownTo);
+  const passageTo = Math.min(Math.max(passageFrom, hit.endLine), shownTo);
   const places = placedLines(lines, shownFrom, terms);
-  const best = bestLine(lines.slice(first - shownFrom, last - shownFrom + 1), first, places, terms);
-  const from = Math.max(1, best - 1);
-  const to = Math.min(total, best + 2);
+  const passage = lines.slice(passageFrom - shownFrom, passageTo - shownFrom + 1);
+  const best = bestLine(passage, passageFrom, places, terms);
+  const from = Math.max(shownFrom, best - 1);
+  const to = Math.min(shownTo, best + 2);
   const { text, startLine, endLine } = cut(
-    lines.slice(from - shownFrom, to - shownFrom + 1),
+    { lines: lines.slice(from - shownFrom, to - shownFrom + 1), isCut: isCut && to === shownTo },
     { startLine: from, endLine: to },
     maxChars,
     places,
@@ -62,16 +70,38 @@ export function hunkOf(
   };
 }
 
-/** The lines `from` to `to` of a text, counted from 1, and how many it has: a long one is not taken apart for a few of them. */
-function linesOf(text: string, from: number, to: number): { lines: string[]; total: number } {
+/**
+ * The lines of a passage with one before and two after it, as far as they reach: `isCut` when the last one goes on. `total` is how many
+ * lines the document has: a long one is not taken apart for a few of them.
+ */
+function linesAround(
+  { body, startLine, endLine, pos, length }: Place,
+  maxChars: number,
+): { lines: string[]; shownFrom: number; isCut: boolean; total: number } {
+  const from = Math.max(1, startLine - 1);
+  const to = Math.max(1, startLine, endLine) + 2;
   let total = 1;
   let start = 0;
-  let end = text.length;
-  for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) {
+  let end = body.length;
+  for (let at = body.indexOf("\n"); at >= 0; at = body.indexOf("\n", at + 1)) {
     if (total === to) end = at;
     if (++total === from) start = at + 1;
   }
-  return { lines: text.slice(start, end).split("\n"), total };
+  const near = Math.min(Math.max(pos, start), end);
+  const nearFrom = near - start > REACH ? wordStart(body, near - REACH) : start;
+  const nearTo = end - near > length + REACH ? graphemeEnd(body, near + length + REACH) : end;
+  const lines = body.slice(nearFrom, nearTo).split("\n");
+  // Of a line that would be no more than a few words, and begins so far away, nothing is shown.
+  const isCut = nearTo < end && (lines.length === 1 || lines.at(-1)!.length > maxChars);
+  if (nearTo < end && !isCut) lines.pop();
+  const before = nearFrom === start ? 0 : body.slice(start, nearFrom).split("\n").length - 1;
+  return { lines, shownFrom: from + before, isCut, total };
+}
+
+/** Where a word begins, at or soon after `at`. */
+function wordStart(text: string, at: number): number {
+  const blank = text.slice(at, at + LONG_WORD).search(/\s/);
+  return blank < 0 ? graphemeEnd(text, at) : at + blank + 1;
 }
 
 /** The terms in `length` characters that begin `at` characters behind the start of a line. */
@@ -120,7 +150,7 @@ function scoredBest(
 }
 
 function cut(
-  lines: readonly string[],
+  { lines, isCut }: { lines: readonly string[]; isCut: boolean },
   place: { startLine: number; endLine: number },
   maxChars: number,
   places: PlacedLines,
@@ -129,5 +159,6 @@ function cut(
   if (text.length <= maxChars) return { text, ...place };
   const part = snippetOf({ text, ...place }, maxChars - 3, (piece, at) => places(place.startLine, at, piece.length));
   const lastLine = lines[part.endLine - place.startLine] ?? "";
-  return lastLine !== "" && part.text.endsWith(lastLine) ? part : { ...part, text: `${part.text.trimEnd()}...` };
+  const isEnd = lastLine !== "" && part.text.endsWith(lastLine) && !(isCut && part.endLine === place.endLine);
+  return isEnd ? part : { ...part, text: `${part.text.trimEnd()}...` };
 }

@@ -123,7 +123,7 @@ export function cutAtGrapheme(text: string, maxChars: number): string {
 const GRAPHEME_WINDOW = 64;
 
 /** The last grapheme boundary at or before `at`, never 0: a first grapheme that is longer is cut between code points. */
-function graphemeEnd(text: string, at: number): number {
+export function graphemeEnd(text: string, at: number): number {
   const from = Math.max(0, at - GRAPHEME_WINDOW);
   const around = text.slice(from, at + GRAPHEME_WINDOW);
   // In ASCII every character is visible by itself, but for CR LF; loading the segmenter takes longer than a whole search.

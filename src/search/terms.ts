@@ -63,6 +63,9 @@ function likelyWords(text: string, likely: RegExp): string {
     .join(" ");
 }
 
+/** Of a longer word only so much around a match is looked at: it is data without blanks, and a term in it one of many. */
+const LONG_WORD = 2000;
+
 /** The words of an ASCII text that hold terms, in their order. A term begins where no letter stands before, or with a capital. */
 function placesOf(
   text: string,
@@ -74,11 +77,18 @@ function placesOf(
   for (let found = likely.exec(text); found !== null; found = likely.exec(text)) {
     const at = found.index;
     if (text.charCodeAt(at) >= 97 && /[A-Za-z]/.test(text.charAt(at - 1))) continue;
-    const [blank, feed] = [text.indexOf(" ", at), text.indexOf("\n", at)];
-    const end = Math.min(blank < 0 ? text.length : blank, feed < 0 ? text.length : feed);
-    const terms = termsOf(text.slice(Math.max(text.lastIndexOf(" ", at), text.lastIndexOf("\n", at)) + 1, end));
+    let start = at;
+    while (start > 0 && at - start < LONG_WORD && !isWordEnd(text.charCodeAt(start - 1))) start--;
+    let end = at + 1;
+    while (end < text.length && end - at < LONG_WORD && !isWordEnd(text.charCodeAt(end))) end++;
+    const terms = termsOf(text.slice(start, end));
     if (terms.length > 0) places.push({ at, terms });
     likely.lastIndex = end;
   }
   return places;
+}
+
+/** Whether a character is a blank or a line feed. */
+function isWordEnd(code: number): boolean {
+  return code === 32 || code === 10;
 }

@@ -38,6 +38,9 @@ export type Hit = {
   hash: string;
   startLine: number;
   endLine: number;
+  /** Where the passage stands in `body`, in UTF-16 units. */
+  pos: number;
+  length: number;
   score: number;
   vectorScore?: number;
   textScore?: number;

@@ -1,4 +1,14 @@
-import { linkSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, unlinkSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  unlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { MemqError } from "../errors.ts";
 import { patienceMs } from "./patience.ts";
@@ -59,7 +69,7 @@ function tryLock(path: string): boolean {
     writeFileSync(draft, JSON.stringify({ pid: process.pid, started: ownStartTime() }), { mode: 0o600 });
   } catch (error) {
     // A full disk still took the name.
-    rmSync(draft, { force: true });
+    if (existsSync(draft)) rmSync(draft, { force: true });
     // It is the folder that refuses; the draft's name says nothing, and is another each time.
     throw Object.assign(error as NodeJS.ErrnoException, { path: dirname(path) });
   }

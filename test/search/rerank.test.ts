@@ -11,6 +11,8 @@ const hit = (id: number): Hit => ({
   hash: "",
   startLine: 1,
   endLine: 1,
+  pos: 0,
+  length: 6,
   score: 1,
   text: `text ${id}`,
   body: `text ${id}`,
