@@ -190,3 +190,11 @@ test("a folder that vanished keeps its documents, with a warning", async () => {
   expect(stderr).toContain(`⚠ The folder ${join(home.root, "n")} of "n" was not read`);
   expect(paths(home)).toEqual(["a.md"]);
 });
+
+test("one NUL byte kept a whole note from being found", async () => {
+  const home = await homeOf({ "n/a.md": "# Trees\n\nA walnut\0 stands here.\n", "n/b.md": "\x7fELF\0\0\0\x01walnut" });
+  const [hit, ...others] = await home.json("search", "walnut", "--json");
+  expect([hit?.["file"], others]).toEqual(["qmd://n/a.md", []]);
+  expect((await home.run("get", "n/a.md", "--no-line-numbers")).stdout).toContain("A walnut  stands here.");
+  expect((await home.run("update")).stderr).toContain("b.md: it is not a text file");
+});
