@@ -259,22 +259,6 @@ function ignoreOf(value: JsonValue | undefined, path: string, file: string): str
   throw wrongType(path, "a list of patterns", value, file);
 }
 
-/** The patterns of a comma list; commas inside braces belong to their pattern. */
-export function patternList(pattern: string): string[] {
-  const parts: string[] = [];
-  let depth = 0;
-  let part = "";
-  for (const char of pattern) {
-    if (char === "{") depth++;
-    else if (char === "}") depth = Math.max(0, depth - 1);
-    if (char === "," && depth === 0) {
-      parts.push(part);
-      part = "";
-    } else part += char;
-  }
-  return [...parts, part].map((text) => text.trim()).filter((text) => text !== "");
-}
-
 /** What qmd keeps of a configuration in its index: rows of `store_collections`, and two keys of `store_config`. */
 export function storeRows(config: QmdConfig): {
   collections: StoredCollection[];
