@@ -28,7 +28,7 @@ export function usageError(message: string, hint?: string): MemqError {
 const REFUSALS: [
   pattern: RegExp,
   code: string,
-  sentence: (path: string) => string,
+  sentence: (where: string) => string,
   hint: string,
   exitCode?: ExitCode,
 ][] = [
@@ -83,36 +83,66 @@ const REFUSALS: [
   [
     /^SQLITE_(CORRUPT|NOTADB)/,
     "INDEX_DAMAGED",
-    () => "The index is damaged.",
+    (code) => `The index is damaged${code}.`,
     "The next update sets it aside and rebuilds it from your notes.",
   ],
   [
     /^SQLITE_(BUSY|LOCKED)/,
     "INDEX_BUSY",
-    () => "The index is in use by another process.",
+    (code) => `The index is in use by another process${code}.`,
     "Try again; QMD_SQLITE_BUSY_TIMEOUT sets how many milliseconds to wait.",
     75,
   ],
   [
+    /^SQLITE_CANTOPEN/,
+    "INDEX_UNREADABLE",
+    (code) => `The index file can't be opened${code}.`,
+    "Check that it is a regular file, its permissions and those of its folder, and the free space.",
+  ],
+  [
     /^SQLITE_/,
     "INDEX_ERROR",
-    () => "The index could not be read or written.",
+    (code) => `The index could not be read or written${code}.`,
     "Try again; where that does not help, move the index file away: the next update builds it anew from your notes.",
   ],
 ];
 
+/** What a refusal of the system or of SQLite is to a person; undefined for any other error. */
+function refusalOf(
+  error: unknown,
+): { code: string; reason: string; sentence: string; hint: string; exitCode: ExitCode } | undefined {
+  const { code: systemCode, path } = (error ?? {}) as { code?: unknown; path?: unknown };
+  if (typeof systemCode !== "string") return undefined;
+  const refusal = REFUSALS.find(([pattern]) => pattern.test(systemCode));
+  if (refusal === undefined) return undefined;
+  const [, code, sentence, hint, exitCode = 1] = refusal;
+  const where = typeof path === "string" ? `: ${path} (${systemCode})` : ` (${systemCode})`;
+  const reason = `${sentence("").replace(/\.$/, "")} (${systemCode})`;
+  return { code, reason: reason.charAt(0).toLowerCase() + reason.slice(1), sentence: sentence(where), hint, exitCode };
+}
+
 /** Any thrown value as the one error type; `INTERNAL` when it is neither ours nor a refusal of the system or of SQLite. */
 export function asMemqError(error: unknown): MemqError {
   if (error instanceof MemqError) return error;
-  const { code: systemCode, path } = (error ?? {}) as { code?: unknown; path?: unknown };
-  const refusal = REFUSALS.find(([pattern]) => typeof systemCode === "string" && pattern.test(systemCode));
+  const refusal = refusalOf(error);
   if (refusal === undefined) return new MemqError("INTERNAL", messageOf(error), { cause: error });
-  const [, code, sentence, hint, exitCode = 1] = refusal;
-  const where = typeof path === "string" ? `: ${path} (${String(systemCode)})` : ` (${String(systemCode)})`;
-  return new MemqError(code, sentence(where), { hint, exitCode, cause: error });
+  const { code, sentence, hint, exitCode } = refusal;
+  return new MemqError(code, sentence, { hint, exitCode, cause: error });
 }
 
-/** The sentence of any thrown value, without a stack. */
+/** The sentence of any thrown value, without a stack and without the words of the system or of SQLite. */
 export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  const refusal = error instanceof MemqError ? undefined : refusalOf(error);
+  return refusal?.sentence ?? (error instanceof Error ? error.message : String(error));
+}
+
+/** The same to stand behind a colon in a sentence that says already what could not be done, and with which file. */
+export function reasonOf(error: unknown): string {
+  const refusal = error instanceof MemqError ? undefined : refusalOf(error);
+  return refusal?.reason ?? messageOf(error).replace(/\.$/, "");
+}
+
+/** What to do about a refusal of the system or of SQLite; undefined for any other error. */
+export function hintOf(error: unknown): string | undefined {
+  return error instanceof MemqError ? error.hint : refusalOf(error)?.hint;
 }

@@ -1,6 +1,7 @@
 import { lstatSync } from "node:fs";
 import { basename, dirname, extname, join, relative, sep } from "node:path";
 import { sha256 } from "../sha256.ts";
+import { patternList } from "./mask.ts";
 import { absolutePath, escapedGlob, type Env } from "./paths.ts";
 import { stripped } from "./stripped.ts";
 import type { Collection, ExtraPath } from "./types.ts";
@@ -109,7 +110,7 @@ function isIndexable(path: string, media: ExtraCollectionOptions["media"]): bool
 function extraCollection(extra: ExtraPath, path: string, isFile: boolean, options: ExtraCollectionOptions): Collection {
   const single = isFile || (extra.pattern === undefined && path.endsWith(".md"));
   const root = single ? dirname(path) : path;
-  const patterns = single ? [escapedGlob(basename(path))] : [extra.pattern ?? "**/*.md"];
+  const patterns = single ? [escapedGlob(basename(path))] : patternList(extra.pattern ?? "**/*.md");
   const media = options.media !== null && extra.pattern === undefined ? options.media : null;
   return {
     ...plain,

@@ -2,7 +2,8 @@ import { existsSync, statSync } from "node:fs";
 import { basename, dirname, join, relative } from "node:path";
 import type { AgentHome } from "./agent-home.ts";
 import { bindCollection } from "./index-yml-edit.ts";
-import { DEFAULT_PATTERN, emptyQmdConfig, patternList, type QmdCollectionConfig, readQmdConfig } from "./index-yml.ts";
+import { DEFAULT_PATTERN, emptyQmdConfig, type QmdCollectionConfig, readQmdConfig } from "./index-yml.ts";
+import { isExclusion, patternList } from "./mask.ts";
 import { absolutePath, escapedGlob, isInside, realPath, xdgFolder, type Env } from "./paths.ts";
 import { qmdCollection, qmdHomeAt, type QmdHome, type QmdPlaces } from "./qmd-home.ts";
 import { stripped } from "./stripped.ts";
@@ -163,7 +164,9 @@ function notesBelow({ path }: ManagedCollection, managed: readonly ManagedCollec
     .filter((one) => one.source === "memory" && isInside(one.path, path))
     .flatMap((one) => {
       const way = relative(path, one.path);
-      const patterns = patternList(one.pattern).map((pattern) => pattern.replace(/^\.\//, ""));
+      const patterns = patternList(one.pattern)
+        .filter((pattern) => !isExclusion(pattern))
+        .map((pattern) => pattern.replace(/^\.\//, ""));
       return way === "" ? patterns : patterns.map((pattern) => `${escapedWay(way)}/${pattern}`);
     });
 }

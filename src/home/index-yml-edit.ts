@@ -1,5 +1,5 @@
 import type { Document, YAMLMap } from "yaml";
-import { MemqError, messageOf } from "../errors.ts";
+import { hintOf, MemqError, reasonOf } from "../errors.ts";
 import { withWriterLock } from "../store/lock.ts";
 import { DEFAULT_PATTERN, indexYmlDocument, indexYmlText } from "./index-yml.ts";
 import { linkedFile } from "./paths.ts";
@@ -22,8 +22,8 @@ async function editIndexYml(
     return await withWriterLock(file, () => editLocked(file, edit, alongside), { timeoutMs: 10_000 });
   } catch (error) {
     if (error instanceof MemqError || isOfIndex(error)) throw error;
-    throw new MemqError("CONFIG_UNWRITABLE", `The configuration file ${path} can't be written: ${messageOf(error)}.`, {
-      hint: "Check the permissions of the file and its folder.",
+    throw new MemqError("CONFIG_UNWRITABLE", `The configuration file ${path} can't be written: ${reasonOf(error)}.`, {
+      hint: hintOf(error) ?? "Check the permissions of the file and its folder.",
       cause: error,
     });
   }

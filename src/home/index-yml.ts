@@ -1,5 +1,5 @@
 import type { Document } from "yaml";
-import { MemqError, messageOf } from "../errors.ts";
+import { MemqError, messageOf, reasonOf } from "../errors.ts";
 import { isObject, valueAt, type JsonObject, type JsonValue } from "../json.ts";
 import { nearestName } from "../nearest.ts";
 import { sha256 } from "../sha256.ts";
@@ -56,7 +56,7 @@ export function indexYmlText(path: string): string | null {
     return text.startsWith("\uFEFF") ? text.slice(1) : text;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
-    throw new MemqError("CONFIG_UNREADABLE", `The configuration file ${path} can't be read: ${messageOf(error)}.`, {
+    throw new MemqError("CONFIG_UNREADABLE", `The configuration file ${path} can't be read: ${reasonOf(error)}.`, {
       hint: "Check its permissions, and that it is a regular file.",
       cause: error,
     });
@@ -257,22 +257,6 @@ function ignoreOf(value: JsonValue | undefined, path: string, file: string): str
   if (typeof value === "string") return [value];
   if (Array.isArray(value) && value.every((entry) => typeof entry === "string")) return value;
   throw wrongType(path, "a list of patterns", value, file);
-}
-
-/** The patterns of a comma list; commas inside braces belong to their pattern. */
-export function patternList(pattern: string): string[] {
-  const parts: string[] = [];
-  let depth = 0;
-  let part = "";
-  for (const char of pattern) {
-    if (char === "{") depth++;
-    else if (char === "}") depth = Math.max(0, depth - 1);
-    if (char === "," && depth === 0) {
-      parts.push(part);
-      part = "";
-    } else part += char;
-  }
-  return [...parts, part].map((text) => text.trim()).filter((text) => text !== "");
 }
 
 /** What qmd keeps of a configuration in its index: rows of `store_collections`, and two keys of `store_config`. */

@@ -1,5 +1,5 @@
 import { dirname, join, resolve } from "node:path";
-import { MemqError, messageOf } from "../errors.ts";
+import { MemqError, messageOf, reasonOf } from "../errors.ts";
 import { isObject, merged, type JsonObject, type JsonValue } from "../json.ts";
 import { envBlock, joinedEnv, parseDotEnv, withVariables, type MissingVariable } from "./env-vars.ts";
 import { type FileStamp, stampOf } from "./file-stamp.ts";
@@ -98,7 +98,7 @@ function readText(path: string): string | null {
     return textOfFile(path);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
-    throw new MemqError("CONFIG_UNREADABLE", `The configuration file ${path} can't be read: ${messageOf(error)}.`, {
+    throw new MemqError("CONFIG_UNREADABLE", `The configuration file ${path} can't be read: ${reasonOf(error)}.`, {
       hint: "Check its permissions, and that it is a regular file.",
       cause: error,
     });
@@ -112,7 +112,7 @@ function readDotEnv(folder: string, issues: string[]): Record<string, string> {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code !== "ENOENT" && code !== "ENOTDIR" && code !== "EISDIR")
-      issues.push(`${path} was not read: ${messageOf(error)}.`);
+      issues.push(`${path} was not read: ${reasonOf(error)}.`);
     return {};
   }
 }

@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import { emptyQmdConfig, patternList, readQmdConfig, type QmdCollectionConfig, type QmdConfig } from "./index-yml.ts";
+import { emptyQmdConfig, readQmdConfig, type QmdCollectionConfig, type QmdConfig } from "./index-yml.ts";
+import { patternList } from "./mask.ts";
 import { absolutePath, envText, xdgFolder, type Env } from "./paths.ts";
 import { modelsInForce, qmdEmbedding, type ModelSlot } from "./qmd-models.ts";
 import { collectionRoot, isInProject, trustOf, type Trust } from "./trust.ts";

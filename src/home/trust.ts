@@ -1,4 +1,4 @@
-import { mkdirSync, renameSync, writeFileSync } from "node:fs";
+import { mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, relative, resolve } from "node:path";
 import { printableLine } from "../printable.ts";
 import { sha256 } from "../sha256.ts";
@@ -143,8 +143,13 @@ function readRecords(trustFile: string): JsonObject {
 function writeRecords(trustFile: string, records: JsonObject): void {
   mkdirSync(dirname(trustFile), { recursive: true, mode: 0o700 });
   const temporary = `${trustFile}.${process.pid}.${crypto.randomUUID().slice(0, 8)}.tmp`;
-  writeFileSync(temporary, `${JSON.stringify(records, null, 2)}\n`, { mode: 0o600, flag: "wx" });
-  renameSync(temporary, linkedFile(trustFile));
+  try {
+    writeFileSync(temporary, `${JSON.stringify(records, null, 2)}\n`, { mode: 0o600, flag: "wx" });
+    renameSync(temporary, linkedFile(trustFile));
+  } catch (error) {
+    rmSync(temporary, { force: true });
+    throw error;
+  }
 }
 
 /**

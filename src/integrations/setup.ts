@@ -1,6 +1,6 @@
 import { copyFile, mkdir } from "node:fs/promises";
 import { dirname } from "node:path";
-import { MemqError, messageOf } from "../errors.ts";
+import { MemqError, messageOf, reasonOf } from "../errors.ts";
 import type { JsonObject, JsonValue } from "../json.ts";
 import { isObject } from "../json.ts";
 import { realPath, type Env } from "../home/paths.ts";
@@ -69,7 +69,7 @@ export async function textOrNull(path: string): Promise<string | null> {
     return textOfFile(path);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
-    throw new MemqError("CONFIG_UNREADABLE", `The configuration file ${path} can't be read: ${messageOf(error)}.`);
+    throw new MemqError("CONFIG_UNREADABLE", `The configuration file ${path} can't be read: ${reasonOf(error)}.`);
   }
 }
 
@@ -119,7 +119,7 @@ export async function applyPlan({ file, before, after, files }: SetupPlan): Prom
     return backup;
   } catch (error) {
     if (error instanceof MemqError) throw error;
-    throw new MemqError("CONFIG_UNWRITABLE", `The setup of ${file} can't be written: ${messageOf(error)}.`, {
+    throw new MemqError("CONFIG_UNWRITABLE", `The setup of ${file} can't be written: ${reasonOf(error)}.`, {
       hint: "Check the permissions of the file and its folder.",
       cause: error,
     });

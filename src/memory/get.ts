@@ -1,6 +1,6 @@
 import { closeSync, constants, fstatSync, lstatSync, openSync, readFileSync, realpathSync } from "node:fs";
 import { join } from "node:path";
-import { messageOf } from "../errors.ts";
+import { reasonOf } from "../errors.ts";
 import type { Env } from "../home/paths.ts";
 import type { Home } from "../home/types.ts";
 import { decodeNote, MAX_NOTE_BYTES, MAX_NOTE_MB } from "../notes/decode.ts";
@@ -64,7 +64,7 @@ function readPlace(place: NotePlace, window: Omit<GetRequest, "path">, maxChars:
     const { text: read, ...lines } = windowOf(text, window, maxChars);
     return { text: read, path, ...lines };
   } catch (error) {
-    return refusal(path, "MEMORY_READ_FAILED", `${quoted(path)} can't be read: ${messageOf(error)}.`);
+    return refusal(path, "MEMORY_READ_FAILED", `${quoted(path)} can't be read: ${reasonOf(error)}.`);
   }
 }
 

@@ -1,4 +1,5 @@
 import { isAbsolute, posix, relative, resolve, sep } from "node:path";
+import { isExclusion } from "../home/mask.ts";
 import type { Env } from "../home/paths.ts";
 import type { Collection, Home } from "../home/types.ts";
 import { placesOf, spellingsOf } from "../search/resolve.ts";
@@ -54,7 +55,8 @@ function workspacePlace({ workspace, collections }: Home, asked: string): NotePl
     const way = wayBelow(collection.root, file);
     if (way === null || (collection.root !== workspace && wayBelow(workspace, collection.root) === null)) return false;
     if (collection.source === "sessions") return takesUp(collection, way);
-    return !takesUp({ ...collection, hidden: true, patterns: ["**"] }, way);
+    const patterns = ["**", ...collection.patterns.filter(isExclusion)];
+    return !takesUp({ ...collection, hidden: true, patterns }, way);
   });
   return isKeptOut ? null : { path, root: workspace, parts: path.split("/"), followLinks: false };
 }

@@ -1,7 +1,7 @@
 /** A file's text, or why it has none. */
 export type Decoded =
   | { text: string; encoding: "utf-8" | "utf-16le" | "utf-16be" | "windows-1252"; replaced: boolean }
-  /** NUL bytes that no text encoding explains: not a note, whatever it is called. */
+  /** NUL bytes that neither an encoding nor a slip in a text explains: not a note, whatever it is called. */
   | { text: null };
 
 /** A larger file is no note: it is named and left out, so that memory stays bounded. */
@@ -16,14 +16,15 @@ const PROBE_BYTES = 4096;
 
 /**
  * Decodes a note: UTF-8 and UTF-16 with or without a byte-order mark (which is left out), and Windows-1252 where the bytes can
- * hardly be anything else. Invalid UTF-8 becomes U+FFFD (`replaced`). Line ends stay as they are.
+ * hardly be anything else. Invalid UTF-8 becomes U+FFFD, and a NUL in what otherwise is text a blank (`replaced`). Line ends stay as
+ * they are.
  */
 export function decodeNote(bytes: Uint8Array): Decoded {
   if (bytes[0] === 0xff && bytes[1] === 0xfe) return utf16(bytes, "utf-16le");
   if (bytes[0] === 0xfe && bytes[1] === 0xff) return utf16(bytes, "utf-16be");
   if (bytes.includes(0)) {
     const encoding = markless16(bytes);
-    return encoding === null ? { text: null } : utf16(bytes, encoding);
+    return encoding === null ? textWithNuls(bytes) : utf16(bytes, encoding);
   }
   try {
     return { text: strictUtf8.decode(bytes), encoding: "utf-8", replaced: false };
@@ -36,9 +37,35 @@ export function decodeNote(bytes: Uint8Array): Decoded {
 }
 
 function utf16(bytes: Uint8Array, encoding: "utf-16le" | "utf-16be"): Decoded {
-  const text = new TextDecoder(encoding).decode(bytes);
-  return text.includes("\0") ? { text: null } : { text, encoding, replaced: text.includes("\ufffd") };
+  const decoded = new TextDecoder(encoding).decode(bytes);
+  if (!decoded.includes("\0")) return { text: decoded, encoding, replaced: decoded.includes("\ufffd") };
+  const text = nulsAsBlanks(decoded);
+  return text === null ? { text } : { text, encoding, replaced: true };
 }
+
+/** What a crash or a tool has put a few NULs into is still a note where all else is valid: a binary file is neither. */
+function textWithNuls(bytes: Uint8Array): Decoded {
+  const encoding = isSurelyWindows1252(bytes) ? "windows-1252" : "utf-8";
+  try {
+    const text = nulsAsBlanks(new TextDecoder(encoding, { fatal: true }).decode(bytes));
+    return text === null ? { text } : { text, encoding, replaced: true };
+  } catch {
+    return { text: null };
+  }
+}
+
+/** A larger share of NULs is no slip. */
+const MOST_NULS = 0.1;
+
+/** The text with blanks for its NULs; null when they are many, or when it holds what only binary files do. */
+function nulsAsBlanks(text: string): string | null {
+  if (text.split("\0").length - 1 > text.length * MOST_NULS || BINARY.test(text)) return null;
+  return text.replaceAll("\0", " ");
+}
+
+/** Control characters but NUL, white space, backspace and escape. */
+// oxlint-disable-next-line no-control-regex -- control characters are what is looked for
+const BINARY = /[\x01-\x07\x0e-\x1a\x1c-\x1f\x7f\ufffd]/;
 
 /** UTF-16 text in a script of one-byte code points has a NUL in nearly every second byte, and none in the others. */
 function markless16(bytes: Uint8Array): "utf-16le" | "utf-16be" | null {

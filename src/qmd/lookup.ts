@@ -70,10 +70,10 @@ export async function ignoreRuleOf(
     existsSync(join(collection.root, path)),
   );
   if (places.length === 0) return null;
-  const { default: picomatch } = await import("picomatch");
+  const { ignoreRules, leavesOut } = await import("../sync/patterns.ts");
   for (const { collection, path } of places) {
     const own = collection.ignore.filter((rule) => !QMD_IGNORED.includes(rule));
-    const rule = [...own, ...QMD_IGNORED].find((pattern) => picomatch.isMatch(path, pattern, { dot: true }));
+    const rule = [...own, ...QMD_IGNORED].find((one) => leavesOut(ignoreRules([one], collection.root), path));
     if (rule !== undefined) return { collection: collection.name, path, rule };
   }
   return null;

@@ -1,12 +1,14 @@
+import { MemqError } from "../errors.ts";
 import { exactDocument, resolveName, similarNames } from "../search/resolve.ts";
 import { documentsIn } from "../store/documents.ts";
 import type { DocumentRow } from "../store/types.ts";
-import { globTest } from "./glob-test.ts";
 import { lookedUp, resolveContext } from "./lookup.ts";
 import { documentName } from "./names.ts";
 import type { OpenQmd } from "./open.ts";
 
 const SIMILAR = 3;
+/** In characters. */
+const LONGEST_GLOB = 4096;
 
 /** A document that was asked for, in the index where it is; `name` is how it is called in the answer. */
 export type Wanted = { open: OpenQmd; document: DocumentRow; name: string };
@@ -29,11 +31,12 @@ export async function wantedDocuments(
     const documents = await listed(open, pattern, say);
     return documents.length === 0 ? null : documents;
   }
-  const matching = await matchingDocuments(open, pattern);
-  if (matching === null) {
-    say(`The pattern has too many wildcards beside its groups: ${pattern}`);
+  const matching = await matchingDocuments(open, pattern).catch((error: unknown) => {
+    if (!(error instanceof MemqError && error.code === "BAD_PATTERN")) throw error;
+    say(error.message);
     return null;
-  }
+  });
+  if (matching === null) return null;
   if (matching.length > 0) return matching;
   if (pattern.includes(",")) {
     const documents = await listed(open, pattern, say);
@@ -74,10 +77,13 @@ async function listed(open: OpenQmd, list: string, say: (sentence: string) => vo
   return found;
 }
 
-/** The documents whose path, with or without its collection, matches a glob, in order; null for one that can't be matched. */
-async function matchingDocuments(open: OpenQmd, pattern: string): Promise<Wanted[] | null> {
-  const matches = await globTest(pattern.replace(/^(?:qmd:\/*|\/\/)/i, ""));
-  if (matches === null) return null;
+/** The documents whose path, with or without its collection, matches a glob, in order. A longer text is a list of names. */
+async function matchingDocuments(open: OpenQmd, pattern: string): Promise<Wanted[]> {
+  if (pattern.length > LONGEST_GLOB) return [];
+  const { anyOf, writtenOut } = await import("../sync/globs.ts");
+  // Here a glob says what is wanted: `!` in front is a part of a name.
+  const glob = pattern.replace(/^(?:qmd:\/*|\/\/)/i, "").replace(/^!(?!\()/, String.raw`\!`);
+  const matches = anyOf(writtenOut(glob), { dot: true });
   const names = open.qmd.home.collections.map(({ name }) => name);
   return documentsIn(open.index, names)
     .filter(({ collection, path }) => matches(path) || matches(`${collection}/${path}`))

@@ -37,9 +37,13 @@ export function cite(rows: Iterable<Ranked>, limit: number, context: CiteContext
   /** Changed files whose passages are looked through; the budget is charged once for each. */
   const looked = new Set<number>();
   const shown: ShownBefore = new Map();
-  const gone = new Set<string>();
-  const outdated = new Set<string>();
-  const unread = new Set<string>();
+  const noted: Noted = {
+    gone: new Set(),
+    unsuitable: new Set(),
+    outdated: new Set(),
+    unread: new Set(),
+    unreadable: new Set(),
+  };
   const hits: Hit[] = [];
   if (limit < 1) return { hits, notices: [], stale: false };
   for (const row of readAhead(rows, limit, context.index, stored)) {
@@ -49,8 +53,9 @@ export function cite(rows: Iterable<Ranked>, limit: number, context: CiteContext
     const cutting = documentCutting(context.home, collection, document.path);
     let file = files.get(document.id) ?? fileState(document, collection, cutting, budget);
     files.set(document.id, file);
-    if (file.state === "gone" && !context.request.keepGone) {
-      gone.add(`${collection.pathPrefix}${document.path}`);
+    const name = `${collection.pathPrefix}${document.path}`;
+    if ((file.state === "gone" || file.state === "unsuitable") && !context.request.keepGone) {
+      noted[file.state].add(name);
       continue;
     }
     const passage = stored.passages.get(row.passageId);
@@ -65,13 +70,13 @@ export function cite(rows: Iterable<Ranked>, limit: number, context: CiteContext
         looked.add(document.id);
       }
     }
-    if (file.state === "unread") unread.add(`${collection.pathPrefix}${document.path}`);
+    if (file.state === "unread" || file.state === "unreadable") noted[file.state].add(name);
     const cited =
       file.state === "changed"
         ? passageNow({ ...row, text, byName: row.nameTier > 0 }, file.passages, words)
         : { ...passage, text };
     const body = file.state === "changed" ? file.text : whole;
-    if (cited === null) outdated.add(`${collection.pathPrefix}${document.path}`);
+    if (cited === null) noted.outdated.add(name);
     else {
       const hit = hitOf(row, firstOfFile(document, context), { ...cited, body }, context);
       if (isNew(hit, document, file.inode, context, shown)) hits.push(hit);
@@ -79,8 +84,9 @@ export function cite(rows: Iterable<Ranked>, limit: number, context: CiteContext
     if (hits.length === limit) break;
   }
   const uncut = context.index.isShared ? countWithoutPassages(context.index, context.request.collections) : 0;
-  const stale = uncut > 0 || files.values().some(({ state }) => state !== "current");
-  return { hits, notices: [...noticesOf(gone, outdated, unread), ...uncutNotice(uncut)], stale };
+  // What can't be read now can't be synced either.
+  const stale = uncut > 0 || files.values().some(({ state }) => state !== "current" && state !== "unreadable");
+  return { hits, notices: [...noticesOf(noted), ...uncutNotice(uncut)], stale };
 }
 
 /** What the index holds of the rows that were looked at. */
@@ -207,14 +213,18 @@ function explanationOf(row: Ranked): NonNullable<Hit["explain"]> {
   return { bm25, cosine, key, level, recency, importance, nameTier };
 }
 
-function noticesOf(gone: Set<string>, outdated: Set<string>, unread: Set<string>): string[] {
-  const notices: string[] = [];
-  if (gone.size > 0) notices.push(`Left out: ${listed(gone)}, gone since the last sync.`);
-  if (outdated.size > 0)
-    notices.push(`Left out: ${listed(outdated)}, changed since the last sync and no longer matching.`);
-  if (unread.size > 0)
-    notices.push(`Shown as indexed: ${listed(unread)}, changed since the last sync and too long to be searched anew.`);
-  return notices;
+/** Names of files that are not answered as they stand in the index, or are and had better not. */
+type Noted = Record<"gone" | "unsuitable" | "outdated" | "unread" | "unreadable", Set<string>>;
+
+function noticesOf({ gone, unsuitable, outdated, unread, unreadable }: Noted): string[] {
+  const sentences: [Set<string>, (files: string) => string][] = [
+    [gone, (files) => `Left out: ${files}, gone since the last sync.`],
+    [unsuitable, (files) => `Left out: ${files}, no text file of the collection any more.`],
+    [outdated, (files) => `Left out: ${files}, changed since the last sync and no longer matching.`],
+    [unread, (files) => `Shown as indexed: ${files}, changed since the last sync and too long to be searched anew.`],
+    [unreadable, (files) => `Shown as indexed: ${files}, which can't be read.`],
+  ];
+  return sentences.filter(([files]) => files.size > 0).map(([files, sentence]) => sentence(listed(files)));
 }
 
 function uncutNotice(documents: number): string[] {

@@ -15,9 +15,13 @@ export type FileState = {
   inode: string;
 } & (
   | { state: "current" | "gone" }
+  /** Something else stands under its name: a folder, a device, binary data, a link that leads out of the collection. */
+  | { state: "unsuitable" }
+  /** There, as far as one can tell, but it may not be looked at. */
+  | { state: "unreadable" }
   /** Changed, as size and time say, and too large to be read while somebody waits for an answer. */
   | { state: "unread" }
-  /** The file as it is now; no passages when it holds no text any more. */
+  /** The file as it is now. */
   | { state: "changed"; text: string; passages: PassageDraft[] }
 );
 
@@ -43,24 +47,28 @@ export function fileState(
   budget: LookBudget,
 ): FileState {
   const path = join(collection.root, document.path);
-  const gone: FileState = { state: "gone", inode: path };
   try {
     const stat = collection.followLinks ? statSync(path) : lstatSync(path);
-    if (!stat.isFile()) return gone;
+    if (!stat.isFile()) return { state: "unsuitable", inode: path };
     const inode = `${stat.dev}:${stat.ino}`;
     const isKnown =
       (stat.mtimeMs === document.mtimeMs && stat.size === document.size) ||
       collection.source === "sessions" ||
       isMedia(document.path, collection);
     if (isKnown) return { state: "current", inode };
-    if (!isInRoot(path, collection)) return gone;
+    if (!isInRoot(path, collection)) return { state: "unsuitable", inode };
     if (stat.size > budget.bytes) return { state: "unread", inode };
     budget.bytes -= stat.size;
     const passages = passagesIfChanged(readFileSync(path), document, cutting);
+    if (passages === "none") return { state: "unsuitable", inode };
     return passages === null ? { state: "current", inode } : { state: "changed", inode, ...passages };
-  } catch {
-    return gone;
+  } catch (error) {
+    return { state: isGone(error) ? "gone" : "unreadable", inode: path };
   }
+}
+
+function isGone(error: unknown): boolean {
+  return ["ENOENT", "ENOTDIR"].includes((error as NodeJS.ErrnoException).code ?? "");
 }
 
 /** The text of a document's file as it is now, or null when the file is gone or is no note any more. */
@@ -80,14 +88,14 @@ function isInRoot(path: string, { root }: Collection): boolean {
   return isInside(realpathSync(path), realpathSync(root));
 }
 
-/** The text of a file and its passages, or null when it says what is indexed. */
+/** The text of a file and its passages, null when it says what is indexed, "none" when it is no text any more. */
 function passagesIfChanged(
   bytes: Buffer,
   document: DocumentRow,
   cutting: Cutting,
-): { text: string; passages: PassageDraft[] } | null {
+): { text: string; passages: PassageDraft[] } | "none" | null {
   const { text } = decodeNote(bytes);
-  if (text === null) return { text: "", passages: [] };
+  if (text === null) return "none";
   const hash = sha256(text);
   // What another program indexed since has the file's hash, but passages of the text before it.
   return hash === document.hash && document.mtimeMs >= 0 ? null : { text, passages: cutPassages(text, cutting) };

@@ -1,5 +1,15 @@
-import { linkSync, mkdirSync, readFileSync, rmSync, statSync, unlinkSync, writeFileSync } from "node:fs";
-import { dirname } from "node:path";
+import {
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  unlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { basename, dirname, join } from "node:path";
 import { MemqError } from "../errors.ts";
 import { patienceMs } from "./patience.ts";
 import { processStart } from "./process-facts.ts";
@@ -58,17 +68,32 @@ function tryLock(path: string): boolean {
   try {
     writeFileSync(draft, JSON.stringify({ pid: process.pid, started: ownStartTime() }), { mode: 0o600 });
   } catch (error) {
+    // A full disk still took the name.
+    if (existsSync(draft)) rmSync(draft, { force: true });
     // It is the folder that refuses; the draft's name says nothing, and is another each time.
     throw Object.assign(error as NodeJS.ErrnoException, { path: dirname(path) });
   }
   try {
-    if (linkOnce(draft, path)) return true;
+    if (linkOnce(draft, path)) {
+      clearDrafts(path);
+      return true;
+    }
     const holder = readHolder(path);
     if (holder !== null && isAlive(holder)) return false;
     clearStale(path);
     return linkOnce(draft, path);
   } finally {
     unlinkSync(draft);
+  }
+}
+
+/** Takes away what processes left that died before their file was in place. */
+function clearDrafts(path: string): void {
+  const start = `${basename(path)}.`;
+  for (const name of readdirSync(dirname(path))) {
+    const pid = name.startsWith(start) ? /^(\d+)\.[0-9a-z]+$/.exec(name.slice(start.length))?.[1] : undefined;
+    if (pid !== undefined && !isAlive({ pid: Number(pid), started: "" }))
+      rmSync(join(dirname(path), name), { force: true });
   }
 }
 

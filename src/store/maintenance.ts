@@ -1,5 +1,6 @@
 import { constants, Database } from "bun:sqlite";
 import { existsSync, statSync } from "node:fs";
+import { reasonOf } from "../errors.ts";
 import { clearLlmCache } from "./cache.ts";
 import { inTransaction } from "./open.ts";
 import { loadVec } from "./vec-extension.ts";
@@ -49,19 +50,34 @@ export function orphanedVectorKeys(index: Index): string[] {
     .map((row) => row.key);
 }
 
-/** Removes what no note needs any more, then compacts the full-text index and the file; returns what was removed. */
-export function cleanup(index: Index): CleanupCounts {
-  const counts = cleanupCounts(index);
+/**
+ * Removes what no note needs any more, then compacts the full-text index and the file; returns what was removed, and why the rest was
+ * left out where the disk has no room for it: what was removed is free for the index's own use all the same.
+ */
+export function cleanup(index: Index): { removed: CleanupCounts; notCompacted: string | null } {
+  const removed = cleanupCounts(index);
   inTransaction(index, () => {
     clearLlmCache(index);
     removeOrphanedVectors(index);
     index.db.run("DELETE FROM documents WHERE active = 0");
     index.db.run(`DELETE FROM content WHERE hash IN (${ORPHANED_CONTENTS})`);
-    index.db.run("INSERT INTO memq_fts(memq_fts) VALUES ('optimize')");
   });
-  index.db.run("VACUUM");
   checkpoint(index);
-  return counts;
+  let notCompacted: string | null = null;
+  try {
+    index.db.run("INSERT INTO memq_fts(memq_fts) VALUES ('optimize')");
+    index.db.run("VACUUM");
+  } catch (error) {
+    if (!isOutOfSpace(error)) throw error;
+    notCompacted = reasonOf(error);
+  }
+  checkpoint(index);
+  return { removed, notCompacted };
+}
+
+/** SQLite knows a full disk alone: a quota or a limit of the process is to it a write that failed. */
+function isOutOfSpace(error: unknown): boolean {
+  return /^SQLITE_(FULL|IOERR_WRITE)/.test((error as { code?: string } | null)?.code ?? "");
 }
 
 function removeOrphanedVectors(index: Index): void {

@@ -1,7 +1,7 @@
 import { constants, Database } from "bun:sqlite";
 import { closeSync, existsSync, mkdirSync, openSync } from "node:fs";
 import { dirname } from "node:path";
-import { MemqError } from "../errors.ts";
+import { hintOf, MemqError, reasonOf } from "../errors.ts";
 import { damageOf, isDamage, rememberOpened, setAside } from "./damage.ts";
 import { isForeign, isOtherDatabase } from "./foreign.ts";
 import { expectsMuchWork } from "../long-running.ts";
@@ -232,9 +232,8 @@ function unreadable(path: string, error: unknown): Error {
       cause: error,
     });
   }
-  const reason = error instanceof Error ? error.message : String(error);
-  return new MemqError("INDEX_UNREADABLE", `The index ${path} can't be opened: ${reason}.`, {
-    hint: "Check the permissions of the file and its folder, and the free space.",
+  return new MemqError("INDEX_UNREADABLE", `The index ${path} can't be opened: ${reasonOf(error)}.`, {
+    hint: hintOf(error) ?? "Check the permissions of the file and its folder, and the free space.",
     cause: error,
   });
 }

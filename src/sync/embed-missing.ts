@@ -1,7 +1,7 @@
 import { identityOf } from "../embed/identity.ts";
 import { openFallback, openProvider } from "../embed/registry.ts";
 import type { EmbeddingProvider } from "../embed/types.ts";
-import { MemqError, messageOf } from "../errors.ts";
+import { hintOf, MemqError, messageOf } from "../errors.ts";
 import type { Home } from "../home/types.ts";
 import { pruneVectorCache, readCachedVectors, writeCachedVectors } from "../store/cache.ts";
 import { foreignCachedVectors } from "../store/foreign.ts";
@@ -81,7 +81,9 @@ async function embedWith(provider: EmbeddingProvider, run: EmbedRun, before: Emb
   } catch (error) {
     if (run.signal.aborted) throw syncCancelled();
     const pending = error instanceof MemqError && error.code === "EMBED_PENDING";
-    outcome = { state: pending ? "pending" : "failed", reason: messageOf(error) };
+    // A disk or an index that refused has its own advice; that of a provider is for whoever configured it.
+    const hint = error instanceof MemqError ? undefined : hintOf(error);
+    outcome = { state: pending ? "pending" : "failed", reason: messageOf(error), ...(hint !== undefined && { hint }) };
   }
   return {
     ...before,

@@ -1,6 +1,8 @@
-import picomatch from "picomatch";
+import { messageOf } from "../errors.ts";
+import { isExclusion } from "../home/mask.ts";
 import type { Collection } from "../home/types.ts";
 import { isTranscriptName } from "../notes/transcript.ts";
+import { anyOf, baseFolder, isStatic, type PathMatcher, writtenOut } from "./globs.ts";
 
 /** Folders of tools, which nobody keeps notes in: neither scanned nor watched. */
 const TOOL_FOLDERS = new Set([
@@ -22,30 +24,44 @@ export type PathRules = {
   entersFolder(path: string, name: string): boolean;
   /** What a file is to the collection. */
   fileKind(path: string, name: string): "text" | "media" | null;
+  /** Why none does: a sentence about a pattern that means nothing, without its full stop. */
+  problem?: string;
 };
 
-/** Compiles a collection's patterns, ignore list, hidden rule and media extensions. Names match in composed form (NFC) too. */
+/**
+ * Compiles a collection's patterns, ignore list, hidden rule and media extensions. A pattern that can't be compiled leaves out
+ * everything, for it might be the one that keeps a folder private.
+ */
 export function pathRules(collection: Collection): PathRules {
-  const options = { dot: collection.hidden, nonegate: true };
-  const literal = new Set(collection.patterns);
-  const matches = anyOf(collection.patterns, options);
-  const ignores = anyOf(collection.ignore, { dot: true, nonegate: true });
-  const bases = collection.patterns.map(baseFolder);
+  try {
+    return compiledRules(collection);
+  } catch (error) {
+    const problem = messageOf(error)
+      .replace(/^The pattern/, "its pattern")
+      .replace(/\.$/, "");
+    return { entersFolder: () => false, fileKind: () => null, problem };
+  }
+}
+
+function compiledRules(collection: Collection): PathRules {
+  const { hidden, root } = collection;
+  const patterns = collection.patterns.flatMap((pattern) => writtenOut(belowRoot(pattern, root)));
+  const wanted = patterns.filter((pattern) => !isExclusion(pattern));
+  const literal = new Set([...collection.patterns, ...wanted]);
+  const matches = anyOf(wanted, { dot: hidden });
+  const ignores = ignoreRules([...patterns.filter(isExclusion), ...collection.ignore], root);
+  const bases = wanted.map(baseFolder);
   const extensions = new Set(
     collection.media?.extensions.map((extension) => extension.toLowerCase().replace(/^\.?/, ".")),
   );
-  const takesAnyMedia = collection.patterns.some((pattern) => picomatch.scan(pattern).isGlob);
-  const hides = (name: string): boolean => !collection.hidden && name.startsWith(".");
+  const takesAnyMedia = !wanted.every(isStatic);
+  const hides = (name: string): boolean => !hidden && name.startsWith(".");
   return {
     entersFolder: (path, name) =>
-      !TOOL_FOLDERS.has(name) &&
-      !hides(name) &&
-      bases.some((base) => onOneLine(base, path)) &&
-      !ignores(path) &&
-      !ignores(`${path}/`),
+      !TOOL_FOLDERS.has(name) && !hides(name) && bases.some((base) => onOneLine(base, path)) && !ignores.folder(path),
     fileKind: (path, name) => {
       const isLiteral = literal.has(path);
-      if ((hides(name) && !isLiteral) || ignores(path)) return null;
+      if ((hides(name) && !isLiteral) || ignores.file(path)) return null;
       if (extensions.has(extensionOf(name))) return isLiteral || takesAnyMedia ? "media" : null;
       // Beside transcripts a gateway keeps other files under like names; exported ones are Markdown, and all of theirs count.
       if (collection.source === "sessions" && !isTranscriptName(name) && !name.endsWith(".md")) return null;
@@ -54,45 +70,53 @@ export function pathRules(collection: Collection): PathRules {
   };
 }
 
-/** Whether all folders around a path can hold files of the collection. */
-export function entersAround(rules: PathRules, path: string): boolean {
-  const names = path.split("/").slice(0, -1);
-  return names.every((name, depth) => rules.entersFolder(names.slice(0, depth + 1).join("/"), name));
-}
+/** Whether a file, or a folder with all that is in it, is left out. */
+export type IgnoreRules = { file: PathMatcher; folder: PathMatcher };
 
-type MatchOptions = { dot: boolean; nonegate: boolean };
-
-function anyOf(patterns: readonly string[], options: MatchOptions): (path: string) => boolean {
-  const matchers = patterns.map((pattern) => matcherOf(pattern.replace(/^\.\//, "").normalize("NFC"), options));
-  const [only] = matchers;
-  const matches =
-    only !== undefined && matchers.length === 1 ? only : (path: string) => matchers.some((match) => match(path));
-  return (path) => {
-    if (matches(path)) return true;
-    const composed = path.normalize("NFC");
-    return composed !== path && matches(composed);
+/**
+ * Compiles rules that leave out what they match. A folder goes whole by its name (`drafts`, `notes/drafts`), by `drafts/` or by
+ * `drafts/**`; `drafts/*` means its files alone. A `!` in front changes nothing. Throws a `MemqError` for a pattern that can't be compiled.
+ */
+export function ignoreRules(ignore: readonly string[], root: string): IgnoreRules {
+  const rules = ignore
+    .flatMap((rule) => writtenOut(belowRoot(rule, root)))
+    .flatMap((rule) => (isExclusion(rule) ? writtenOut(belowRoot(rule.slice(1), root)) : [rule]));
+  const forFolders = rules.filter((rule) => /(?:^|\/)(?:\*\*)?$/.test(rule) || isStatic(lastPart(rule)));
+  return {
+    file: anyOf(
+      rules.filter((rule) => !rule.endsWith("/")),
+      { dot: true },
+    ),
+    folder: anyOf(
+      forFolders.map((rule) => rule.replace(/\/$/, "")),
+      { dot: true },
+    ),
   };
 }
 
-/** The two kinds of patterns that nearly every collection has are matched without a glob's expression: there may be many files. */
-function matcherOf(pattern: string, options: MatchOptions): (path: string) => boolean {
-  const extension = /^\*\*\/\*(\.[\w.-]+)$/.exec(pattern)?.[1];
-  if (extension !== undefined && !options.dot) {
-    return (path) => path.endsWith(extension) && !path.startsWith(".") && !path.includes("/.");
-  }
-  const folders = /^\*\*\/(?:\{([\w.,-]+)\}|([\w.-]+))\/\*\*$/.exec(pattern);
-  const names = (folders?.[1] ?? folders?.[2])?.split(",");
-  if (names !== undefined && options.dot && !names.includes("")) {
-    const part = new RegExp(`(?:^|/)(?:${names.map((name) => name.replaceAll(".", String.raw`\.`)).join("|")})(?:/|$)`);
-    return (path) => part.test(path);
-  }
-  return picomatch(pattern, options);
+/** A pattern that names a place below the root by its whole path, from the root on. */
+function belowRoot(pattern: string, root: string): string {
+  return pattern.startsWith(`${root}/`) ? pattern.slice(root.length + 1) : pattern;
 }
 
-/** The folder that all matches of a pattern lie in, "" for the root. */
-function baseFolder(pattern: string): string {
-  const { base, isGlob } = picomatch.scan(pattern.replace(/^\.\//, ""));
-  return isGlob ? base : base.slice(0, Math.max(0, base.lastIndexOf("/")));
+function lastPart(pattern: string): string {
+  return pattern.slice(pattern.lastIndexOf("/") + 1);
+}
+
+/** Whether a file is left out, by itself or with a folder around it. */
+export function leavesOut(rules: IgnoreRules, path: string): boolean {
+  return rules.file(path) || foldersAround(path).some((folder) => rules.folder(folder));
+}
+
+/** Whether all folders around a path can hold files of the collection. */
+export function entersAround(rules: PathRules, path: string): boolean {
+  return foldersAround(path).every((folder) => rules.entersFolder(folder, lastPart(folder)));
+}
+
+/** The paths of the folders around a path, the outermost first. */
+function foldersAround(path: string): string[] {
+  const names = path.split("/").slice(0, -1);
+  return names.map((_, depth) => names.slice(0, depth + 1).join("/"));
 }
 
 /** Whether one of two folders holds the other. */

@@ -98,7 +98,7 @@ async function textDocument(bytes: Uint8Array, file: ScannedFile, context: ReadC
   );
   const draft = draftOf(file, collection, { title, hash, text, date: date ?? null, tags, passages });
   return decoded.replaced
-    ? { kind: "draft", draft, notice: "some of its bytes are not UTF-8 and were replaced" }
+    ? { kind: "draft", draft, notice: "some of its bytes are no text and were replaced" }
     : { kind: "draft", draft };
 }
 

@@ -17,7 +17,7 @@ export type CollectionReport = {
 };
 
 /** What came of embedding: `off` (no provider wanted), `complete`, `pending` (a batch job runs on), `failed` (see `reason`). */
-export type EmbeddingOutcome = { state: "off" | "complete" | "pending" | "failed"; reason?: string };
+export type EmbeddingOutcome = { state: "off" | "complete" | "pending" | "failed"; reason?: string; hint?: string };
 
 export type SyncReport = {
   /** Files that are indexed now, blank ones too. */

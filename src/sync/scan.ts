@@ -52,9 +52,15 @@ export function scanCollection(collection: Collection): CollectionScan {
   const scan: CollectionScan = { collection, startedAt: Date.now(), files: [], skipped: [], unreadable: [] };
   const realRoot = rootOf(collection, scan);
   if (realRoot === null) return scan;
+  const rules = pathRules(collection);
+  if (rules.problem !== undefined) {
+    scan.unreadable.push("");
+    scan.rootProblem = rules.problem;
+    return scan;
+  }
   const walk: Walk = {
     collection,
-    rules: pathRules(collection),
+    rules,
     realRoot,
     scan,
     around: [realRoot],

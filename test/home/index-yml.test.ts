@@ -27,7 +27,7 @@ import {
   setIncludedByDefault,
   setUpdateCommand,
 } from "../../src/home/index-yml-edit.ts";
-import { patternList, readQmdConfig, storeRows, type QmdConfig } from "../../src/home/index-yml.ts";
+import { readQmdConfig, storeRows, type QmdConfig } from "../../src/home/index-yml.ts";
 import { contextOf, listedContexts } from "../../src/home/qmd-contexts.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "memq-yml-"));
@@ -172,11 +172,6 @@ describe("reading", () => {
   ])("a wrong type names its key: %j", async (text, key) => {
     const error = await readQmdConfig(fresh(text)).catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({ code: "CONFIG_TYPE", message: expect.stringContaining(`${key} in `) });
-  });
-
-  test("comma lists, braces kept whole", () => {
-    expect(patternList("**/*.md")).toEqual(["**/*.md"]);
-    expect(patternList(" a.md , docs/**/*.{md,{x,y}} ,, b} ")).toEqual(["a.md", "docs/**/*.{md,{x,y}}", "b}"]);
   });
 
   test("rows for the index carry what qmd keeps", async () => {

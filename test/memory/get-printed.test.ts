@@ -130,3 +130,24 @@ test("of two further paths in one folder only the first was read", async () => {
   expect(await engine.get({ path: "../docs/b c.md" })).toMatchObject({ text: "a heron and a blank\n" });
   await engine.close();
 });
+
+test.each(["qmd", "builtin"] as const)(
+  "what a further path's pattern leaves out is neither found nor read (%s)",
+  async (backend) => {
+    const pattern = "**/*.{md,txt},!private/**";
+    const extra = { path: "../docs", name: "docs", pattern };
+    const config =
+      backend === "qmd"
+        ? { memory: { backend, qmd: { paths: [extra] } } }
+        : { agents: { defaults: { memorySearch: { extraPaths: [extra] } } } };
+    const engine = await engineOf(backend, config, { ...DOCS, "docs/private/p.md": "a private heron\n" });
+    const prefix = backend === "qmd" ? "qmd/docs" : "../docs";
+    const { results } = await engine.search({ query: "heron", maxResults: 50, minScore: 0 });
+    const paths = results.map(({ path }) => path);
+    expect(paths).toContain(`${prefix}/b c.md`);
+    expect(paths).not.toContain(`${prefix}/private/p.md`);
+    expect(await engine.get({ path: `${prefix}/b c.md` })).toMatchObject({ text: "a heron and a blank\n" });
+    expect(await engine.get({ path: `${prefix}/private/p.md` })).toMatchObject({ text: "", disabled: true });
+    await engine.close();
+  },
+);

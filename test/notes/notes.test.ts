@@ -33,7 +33,17 @@ describe("decodeNote", () => {
     expect(decodeNote(gbk)).toMatchObject({ encoding: "utf-8", replaced: true });
   });
 
+  test("a NUL in what otherwise is text is a blank", () => {
+    for (const text of ["a walnut\0 tree\n", "größer\0 als\n"])
+      for (const encoding of ["utf8", "utf16le"] as const) {
+        const marked = Buffer.from(encoding === "utf8" ? text : `\ufeff${text}`, encoding);
+        expect(decodeNote(marked)).toMatchObject({ text: text.replace("\0", " "), replaced: true });
+      }
+  });
+
   test("a binary file has no text", () => {
+    expect(decodeNote(Buffer.from(`ab${"\0".repeat(40)}`))).toEqual({ text: null });
+    expect(decodeNote(Buffer.from("GIF89a\x01\0\x01 and what looks like a text"))).toEqual({ text: null });
     expect(decodeNote(Uint8Array.of(0x7f, 0x45, 0x4c, 0x46, 0, 0, 0, 1, 2))).toEqual({ text: null });
   });
 

@@ -1,10 +1,12 @@
 import { expect, test } from "bun:test";
-import { array, assert, asyncProperty, constantFrom } from "fast-check";
+import { array, assert, property, constantFrom } from "fast-check";
 import picomatch from "picomatch";
-import { globTest } from "../../src/qmd/glob-test.ts";
+import { anyOf, writtenOut } from "../../src/sync/globs.ts";
 import { homesUntilEnd } from "./homes.ts";
 
 const qmdHome = homesUntilEnd();
+
+const matchesGlob = (pattern: string, path: string): boolean => anyOf(writtenOut(pattern), { dot: true })(path);
 
 test("multi-get answers at once to patterns that an expression would try for ever", async () => {
   const name = `${"a".repeat(200)}.md`;
@@ -15,23 +17,29 @@ test("multi-get answers at once to patterns that an expression would try for eve
     exitCode: 1,
     stderr: expect.stringContaining("No files matched"),
   });
-  for (const pattern of [`{${many}b,x}.md`, "{*a,*b}".repeat(12), "+(a*)+(a*)b", "*(x|*(a*))b"]) {
+  const refused = "has too many wildcards beside its groups.";
+  for (const [pattern, said] of [
+    [`{${many}b,x}.md`, "No files matched pattern:"],
+    ["{*a,*b}".repeat(12), "stands for more than 1,000 patterns."],
+    ["+(a*)+(a*)b", refused],
+    ["*(x|*(a*))b", refused],
+  ] as const) {
     const { exitCode, stderr } = await run("multi-get", pattern);
-    expect([exitCode, stderr]).toEqual([1, `The pattern has too many wildcards beside its groups: ${pattern}\n`]);
+    expect([exitCode, stderr]).toEqual([1, expect.stringContaining(said)]);
   }
 });
 
-test("many wildcards match what they match for fewer", async () => {
+test("many wildcards match what they match for fewer", () => {
   const glob = array(constantFrom("*", "a", "b", ".", "?", "/", ".md", "-"), { minLength: 10, maxLength: 24 });
   const path = array(constantFrom("a", "b", ".", "-", "/", "é"), { maxLength: 10 }).map(
     (parts) => `a${parts.join("")}b.md`,
   );
   const plain = (parts: string[]): string => `a${parts.join("").replace(/\*+/g, "*").replace(/\/+/g, "/")}*`;
-  await assert(
-    asyncProperty(glob.map(plain), path, async (pattern, name) => {
+  assert(
+    property(glob.map(plain), path, (pattern, name) => {
       const clean = name.replace(/\/+/g, "/");
       const expected = picomatch(pattern, { dot: true, nonegate: true })(clean);
-      expect([pattern, clean, (await globTest(pattern))?.(clean)]).toEqual([pattern, clean, expected]);
+      expect([pattern, clean, matchesGlob(pattern, clean)]).toEqual([pattern, clean, expected]);
     }),
     { numRuns: 1000 },
   );
@@ -44,6 +52,6 @@ test.each([
   ["+(journal|notes)/*.md", true],
   ["journal/*-*-*-*-*-*.md", false],
   ["*.txt", false],
-])("an ordinary pattern: %s", async (pattern, expected) => {
-  expect((await globTest(pattern))?.("journal/2026-01-30.md")).toBe(expected);
+])("an ordinary pattern: %s", (pattern, expected) => {
+  expect(matchesGlob(pattern, "journal/2026-01-30.md")).toBe(expected);
 });

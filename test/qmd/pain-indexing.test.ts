@@ -190,3 +190,30 @@ test("a folder that vanished keeps its documents, with a warning", async () => {
   expect(stderr).toContain(`⚠ The folder ${join(home.root, "n")} of "n" was not read`);
   expect(paths(home)).toEqual(["a.md"]);
 });
+
+test("one NUL byte kept a whole note from being found", async () => {
+  const home = await homeOf({ "n/a.md": "# Trees\n\nA walnut\0 stands here.\n", "n/b.md": "\x7fELF\0\0\0\x01walnut" });
+  const [hit, ...others] = await home.json("search", "walnut", "--json");
+  expect([hit?.["file"], others]).toEqual(["qmd://n/a.md", []]);
+  expect((await home.run("get", "n/a.md", "--no-line-numbers")).stdout).toContain("A walnut  stands here.");
+  expect((await home.run("update")).stderr).toContain("b.md: it is not a text file");
+});
+
+test("a file that had become something else, or could not be looked at, was said to be gone", async () => {
+  const names = ["binary", "folder", "below"];
+  const home = await homeOf(Object.fromEntries(names.map((name) => [`n/${name}/${name}.md`, `walnut ${name}\n`])));
+  const at = (name: string): string => join(home.root, "n", name, `${name}.md`);
+  writeFileSync(at("binary"), "\x7fELF\0\0\0\x01 walnut binary, and more");
+  unlinkSync(at("folder"));
+  mkdirSync(at("folder"));
+  // Like a folder without permission, and so for everybody.
+  rmSync(join(home.root, "n/below"), { recursive: true });
+  symlinkSync("below", join(home.root, "n/below"));
+  const { stdout, stderr } = await home.run("search", "walnut", "--json");
+  expect(JSON.parse(stdout)).toMatchObject([{ file: "qmd://n/below/below.md" }]);
+  expect(stderr).toContain("Shown as indexed: 1 file (qmd/n/below/below.md), which can't be read.");
+  expect(stderr).toMatch(
+    /Left out: 2 files \(qmd\/n\/\w+\/\w+\.md and 1 more\), no text file of the collection any more\./,
+  );
+  expect(stderr).not.toContain("gone");
+});

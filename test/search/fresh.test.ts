@@ -84,8 +84,8 @@ describe("the file behind a hit", () => {
     const document = indexed("link.md", "plain");
     unlinkSync(join(root, "link.md"));
     symlinkSync(join(outside, "secret.md"), join(root, "link.md"));
-    expect(look(document).state).toBe("gone");
-    expect(look(document, collectionOf({ followLinks: true })).state).toBe("gone");
+    expect(look(document).state).toBe("unsuitable");
+    expect(look(document, collectionOf({ followLinks: true })).state).toBe("unsuitable");
     rmSync(outside, { recursive: true });
     expect(look(document, collectionOf({ followLinks: true })).state).toBe("gone");
   });

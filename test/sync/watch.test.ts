@@ -50,6 +50,16 @@ describe.each([{ recursive: false }, { recursive: true }])("watching (recursive:
     watcher.close();
   });
 
+  test("tells nothing of notes that a mask leaves out", async () => {
+    const root = tempFolder();
+    writeNotes(root, { "a.md": "", "private/b.md": "", "[c]/d.md": "" });
+    const patterns = ["*.md", String.raw`\[c\]/*.md`, "private/*.md", "!private/**"];
+    const { watcher, until } = changesOf([collectionOf(root, { patterns })], way);
+    for (const path of ["private/b.md", "[c]/d.md", "a.md"]) writeFileSync(join(root, path), "edited");
+    expect(await until("[c]/d.md", "a.md")).toEqual(["[c]/d.md", "a.md"]);
+    watcher.close();
+  });
+
   // On Linux a recursive watch of the runtime loses folders that come again; it is not used there.
   test.skipIf(way.recursive && process.platform === "linux")(
     "takes in folders that are made, and made again",

@@ -1,12 +1,14 @@
 import { realpathSync, statSync } from "node:fs";
 import { basename } from "node:path";
-import { asMemqError, MemqError } from "../../errors.ts";
+import { MemqError, reasonOf } from "../../errors.ts";
 import { addCollection, removeCollection } from "../../home/index-yml-edit.ts";
 import { DEFAULT_PATTERN } from "../../home/index-yml.ts";
+import { patternList } from "../../home/mask.ts";
 import { absolutePath } from "../../home/paths.ts";
 import type { QmdHome } from "../../home/qmd-home.ts";
 import { notice, writeOut } from "../../output.ts";
 import { checkCollectionName } from "../../qmd/names.ts";
+import { anyOf, writtenOut } from "../../sync/globs.ts";
 import { pendingEmbeddings } from "../../sync/pending.ts";
 import { deleteCollectionDocuments } from "../../store/collections.ts";
 import { documentCounts } from "../../store/documents.ts";
@@ -26,6 +28,8 @@ export async function run(invocation: Invocation): Promise<void> {
   const name = value(invocation, "name") ?? (basename(path) || "root");
   checkCollectionName(name);
   const pattern = value(invocation, "mask") ?? value(invocation, "glob") ?? DEFAULT_PATTERN;
+  // One that can't be compiled is refused before anything is recorded.
+  anyOf(patternList(pattern).flatMap(writtenOut), { dot: false });
 
   await writing(await qmdHomeOf(invocation), async (index, before) => {
     const hadDocuments = documentCounts(index).some(({ collection }) => collection === name);
@@ -56,9 +60,7 @@ async function takeBack(invocation: Invocation, index: Index, { name, before, ha
     matchConfiguration(index, before.config);
     if (!hadDocuments) deleteCollectionDocuments(index, name);
   } catch (error) {
-    notice(
-      `Adding '${name}' ended halfway (${asMemqError(error).message}); '${invocation.program} update' goes on with it.`,
-    );
+    notice(`Adding '${name}' ended halfway (${reasonOf(error)}); '${invocation.program} update' goes on with it.`);
   }
 }
 

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { MemqError, messageOf, usageError } from "../../errors.ts";
+import { MemqError, messageOf, reasonOf, usageError } from "../../errors.ts";
 import { asDaemon, isDaemon, startDaemon } from "../../gateway/mcp/daemon.ts";
 import { type Access, isLoopback } from "../../gateway/mcp/guards.ts";
 import { startHttp } from "../../gateway/mcp/http.ts";
@@ -68,7 +68,7 @@ function tokenOf(path: string | undefined): string | null {
   try {
     token = readFileSync(path, "utf8").trim();
   } catch (error) {
-    throw new MemqError("TOKEN_FILE", `The token file ${path} can't be read: ${messageOf(error)}.`);
+    throw new MemqError("TOKEN_FILE", `The token file ${path} can't be read: ${reasonOf(error)}.`);
   }
   if (/^\S+$/.test(token)) return token;
   throw usageError(`the token file ${path} does not hold one word`, "Write a long random word into it.");

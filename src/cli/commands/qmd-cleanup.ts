@@ -1,7 +1,7 @@
 import type { QmdHome } from "../../home/qmd-home.ts";
 import { notice, writeOut } from "../../output.ts";
 import { documentCounts } from "../../store/documents.ts";
-import { cleanup, cleanupCounts, type CleanupCounts } from "../../store/maintenance.ts";
+import { cleanup, cleanupCounts, removeJournal, type CleanupCounts } from "../../store/maintenance.ts";
 import { openIndex } from "../../store/open.ts";
 import type { Index } from "../../store/types.ts";
 import type { Invocation } from "../parse.ts";
@@ -23,20 +23,27 @@ export async function run(invocation: Invocation): Promise<void> {
   };
   if (flag(invocation, "dry-run")) {
     const index = openIndex(qmd.places.indexPath, { mode: "read" });
-    writeOut(`Dry run — no changes made.\n\n${counted(cleanupCounts(index), true)}`);
+    writeOut(`Dry run — no changes made.\n\n${counted(cleanupCounts(index), "dry")}`);
     noteStrangers(index, qmd);
     index.close();
     return;
   }
+  // The journal's space is the first to be had on a full disk: locks and lists need some.
+  removeJournal(qmd.places.indexPath);
   await writing(qmd, (index, current) => {
-    writeOut(counted(cleanup(index), false));
+    const { removed, notCompacted } = cleanup(index);
+    writeOut(counted(removed, { compacted: notCompacted === null }));
+    if (notCompacted !== null)
+      notice(
+        `The database was not compacted: ${notCompacted}. Free some space and run '${invocation.program} cleanup' again.`,
+      );
     noteStrangers(index, current);
   });
 }
 
-function counted(counts: CleanupCounts, dry: boolean): string {
+function counted(counts: CleanupCounts, run: "dry" | { compacted: boolean }): string {
   const { cachedAnswers, orphanedVectors, inactiveDocuments, orphanedContents } = counts;
-  const [cleared, removed] = dry ? ["Would clear", "Would remove"] : ["✓ Cleared", "✓ Removed"];
+  const [cleared, removed] = run === "dry" ? ["Would clear", "Would remove"] : ["✓ Cleared", "✓ Removed"];
   const lines = [
     `${cleared} ${cachedAnswers} cached API responses`,
     orphanedVectors > 0
@@ -44,7 +51,8 @@ function counted(counts: CleanupCounts, dry: boolean): string {
       : "No orphaned embeddings to remove",
     ...(inactiveDocuments > 0 ? [`${removed} ${inactiveDocuments} inactive document records`] : []),
     ...(orphanedContents > 0 ? [`${removed} ${orphanedContents} orphaned content hashes`] : []),
-    dry ? "Would compact FTS and vacuum the database" : "✓ FTS compacted, database vacuumed",
+    ...(run === "dry" ? ["Would compact FTS and vacuum the database"] : []),
+    ...(run !== "dry" && run.compacted ? ["✓ FTS compacted, database vacuumed"] : []),
   ];
   return `${lines.join("\n")}\n`;
 }

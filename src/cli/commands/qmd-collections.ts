@@ -12,6 +12,7 @@ import { notice, writeOut } from "../../output.ts";
 import { checkCollectionName } from "../../qmd/names.ts";
 import { deleteCollectionDocuments } from "../../store/collections.ts";
 import { documentCounts } from "../../store/documents.ts";
+import { removeJournal } from "../../store/maintenance.ts";
 import { inTransaction, openIndex } from "../../store/open.ts";
 import type { Index } from "../../store/types.ts";
 import { printableLine } from "../../printable.ts";
@@ -54,6 +55,8 @@ export async function remove(invocation: Invocation): Promise<void> {
   const name = wanted(invocation, 1, "<name>")[0] ?? "";
   const home = await qmdHomeOf(invocation);
   if (!isConfigured(home, name) && !hasDocuments(home, name)) throw collectionNotFound(name, invocation.program);
+  // The journal's space is the first to be had on a full disk: locks and the new index.yml need some.
+  removeJournal(home.places.indexPath);
   await writing(home, async (index, before) => {
     const forget = (): ReturnType<typeof deleteCollectionDocuments> =>
       inTransaction(index, () => {

@@ -1,6 +1,6 @@
 import { basename } from "node:path";
 import { parseModelSpec } from "../../embed/spec.ts";
-import { MemqError, messageOf } from "../../errors.ts";
+import { hintOf, MemqError, messageOf } from "../../errors.ts";
 import { MAX_TIMER_MS } from "../../home/key-values.ts";
 import type { QmdHome } from "../../home/qmd-home.ts";
 import { notice, showProgress, writeOut } from "../../output.ts";
@@ -54,7 +54,8 @@ export async function run(invocation: Invocation): Promise<number> {
     await report(done, qmd, { before, collections, started });
     return 0;
   } catch (error) {
-    if (!timeout.signal.aborted) throw unavailable(messageOf(error), error, qmd);
+    if (isOfIndex(error)) throw error;
+    if (!timeout.signal.aborted) throw unavailable(messageOf(error), { qmd, cause: error });
     const { passages } = await pendingOf(qmd, collections);
     notice(`Stopped before the end: ${passages} chunks are left. Run '${invocation.program} embed' again to go on.`);
     return 0;
@@ -70,10 +71,10 @@ type Run = { before: Pending; collections: string[] | undefined; started: number
 async function report(result: EmbedResult, qmd: QmdHome, { before, collections, started }: Run): Promise<void> {
   showProgress("");
   for (const warning of result.warnings) notice(`⚠ ${warning}`);
-  const { state, reason } = result.outcome;
+  const { state, reason, hint } = result.outcome;
   if (state === "failed" || state === "off") {
     const kept = result.embedded === 0 ? "" : ` ${result.embedded} texts were embedded before that and stay embedded.`;
-    throw unavailable(`${reason ?? "There is no provider."}${kept}`, undefined, qmd);
+    throw unavailable(`${reason ?? "There is no provider."}${kept}`, { qmd, hint });
   }
   if (state === "pending") {
     notice(reason ?? "A batch job is under way; the next run fetches its vectors.");
@@ -86,14 +87,22 @@ async function report(result: EmbedResult, qmd: QmdHome, { before, collections, 
   writeOut(`✓ Done! Embedded ${chunks} chunks from ${documents} documents in ${took}\n`);
 }
 
-/** What could not be embedded, as an error that says what to set. */
-function unavailable(reason: string, cause: unknown, { places, models }: QmdHome): MemqError {
-  if (cause instanceof MemqError && cause.code === "INDEX_BUSY") return cause;
-  const hint =
+/** What could not be embedded, as an error that says what to set; `hint` where the provider is not what failed. */
+function unavailable(
+  reason: string,
+  { qmd, hint, cause }: { qmd: QmdHome; hint?: string | undefined; cause?: unknown },
+): MemqError {
+  const { places, models } = qmd;
+  const toSet =
     parseModelSpec(models.embed).provider === "local"
       ? `Set QMD_EMBED_MODEL (or models.embed in ${places.configPath}) to the path of a GGUF file or to a provider, or HF_ENDPOINT to a mirror that can be reached.`
       : `Check models.embed in ${places.configPath}, and the key and address of its provider.`;
-  return new MemqError("EMBED_UNAVAILABLE", reason, { hint, cause });
+  return new MemqError("EMBED_UNAVAILABLE", reason, { hint: hint ?? toSet, cause });
+}
+
+/** Whether the disk, a lock or the index refused, and not the provider. */
+function isOfIndex(error: unknown): boolean {
+  return error instanceof MemqError ? error.code.startsWith("INDEX_") : hintOf(error) !== undefined;
 }
 
 /** What is left to embed, or with `all` what there is to embed at all. */

@@ -1,4 +1,4 @@
-import { MemqError, messageOf } from "../../errors.ts";
+import { MemqError, messageOf, reasonOf } from "../../errors.ts";
 import { expectMuchWork } from "../../long-running.ts";
 import { memoryReleaser } from "../idle.ts";
 import type { Access } from "./guards.ts";
@@ -93,7 +93,7 @@ function listen(
         cause: error,
       });
     }
-    throw new MemqError("HOST_UNKNOWN", `The server can't listen on ${host}:${port}: ${messageOf(error)}.`, {
+    throw new MemqError("HOST_UNKNOWN", `The server can't listen on ${host}:${port}: ${reasonOf(error)}.`, {
       hint: "Give an address of this machine with --host.",
       cause: error,
     });

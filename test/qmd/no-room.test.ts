@@ -1,0 +1,80 @@
+import { describe, expect, test } from "bun:test";
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { childEnv, type Outcome } from "../cli/program.ts";
+import { homesUntilEnd, type QmdTestHome } from "./homes.ts";
+
+const homeOf = homesUntilEnd();
+
+/** Runs the program where no file may grow beyond some kilobytes, as on a disk that is full. */
+async function within(kilobytes: number, home: QmdTestHome, ...args: string[]): Promise<Outcome> {
+  const script = `trap '' XFSZ; ulimit -f ${kilobytes}; exec "$@"`;
+  const child = Bun.spawn(["bash", "-c", script, "bash", ...home.command(...args)], {
+    cwd: home.root,
+    env: childEnv(home.env),
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  const [stdout, stderr] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
+  return { stdout, stderr, exitCode: await child.exited };
+}
+
+describe("a disk without room", () => {
+  test("was left with lock files beside index.yml, and the advice was to check permissions", async () => {
+    const home = await homeOf({ "n/a.md": "walnut\n" });
+    const folder = join(home.root, "../config/qmd");
+    const before = readFileSync(join(folder, "index.yml"), "utf8");
+    for (const args of [
+      ["context", "add", "qmd://n", "words"],
+      ["collection", "exclude", "n"],
+      ["collection", "rename", "n", "m"],
+    ]) {
+      const refused = await within(0, home, ...args);
+      expect(refused).toMatchObject({ exitCode: 1, stdout: "" });
+      expect(refused.stderr.toLowerCase()).toContain("there is no space left to write");
+      expect(refused.stderr).toContain("Free some space");
+      expect(refused.stderr).not.toContain("permissions");
+    }
+    expect(readdirSync(folder)).toEqual(["index.yml"]);
+    expect(readdirSync(dirname(home.indexPath)).filter((name) => name.includes(".lock"))).toEqual([]);
+    expect(readFileSync(join(folder, "index.yml"), "utf8")).toBe(before);
+  });
+
+  test("kept cleanup from removing what it could", async () => {
+    const notes = Object.fromEntries(
+      Array.from({ length: 60 }, (_, n) => [`n/${n}.md`, `Note ${n}\n\n${`walnut ${n} tree `.repeat(300)}\n`]),
+    );
+    const home = await homeOf({ ...notes, "m/a.md": "pecan\n" });
+    await home.run("collection", "remove", "m");
+    home.write({ "n/0.md": "hazel\n" });
+    await home.run("update");
+    // Enough for what is there, not for a second one beside it.
+    const limit = Math.ceil(statSync(home.indexPath).size / 1024);
+    const { stdout, stderr, exitCode } = await within(limit, home, "cleanup");
+    expect({ exitCode, stdout, stderr }).toMatchObject({ exitCode: 0, stdout: expect.stringContaining("✓ Cleared ") });
+    expect(stdout).not.toContain("vacuumed");
+    expect(stderr).toContain("The database was not compacted: ");
+    expect((await home.run("cleanup")).stdout).toContain("✓ FTS compacted, database vacuumed");
+    expect((await home.json("search", "hazel", "--json"))[0]?.["file"]).toBe("qmd://n/0.md");
+  });
+});
+
+test("files that killed processes had left beside a lock stayed for ever", async () => {
+  const home = await homeOf({ "n/a.md": "walnut\n" });
+  const folder = join(home.root, "../config/qmd");
+  // No process has this number.
+  writeFileSync(join(folder, "index.yml.lock.4194999.1abc"), "");
+  writeFileSync(join(folder, `index.yml.lock.${process.pid}.1abc`), "");
+  await home.run("collection", "exclude", "n");
+  expect(readdirSync(folder).toSorted()).toEqual(["index.yml", `index.yml.lock.${process.pid}.1abc`]);
+});
+
+test("embed blamed the model for a lock that could not be had", async () => {
+  const home = await homeOf({ "n/a.md": "walnut\n" });
+  mkdirSync(`${home.indexPath}.embed.lock`);
+  const { stderr, exitCode } = await home.run("embed");
+  expect(exitCode).toBe(1);
+  expect(stderr).toStartWith("A folder stands where a file is needed");
+  expect(stderr).not.toContain("QMD_EMBED_MODEL");
+});
