@@ -27,8 +27,8 @@ export type Place = { collection: Collection; path: string };
 /**
  * The document that a name stands for, whatever surface printed it: `qmd://collection/path`, `collection/path`, a path of the
  * memory surface, a path on disk, a path in any collection, a docid, or the end of a path from a `/` on. Exact names come before
- * docids, docids before ends of paths, and a name is tried as it stands before it is percent-decoded. One file in several
- * collections counts once, as that of the first.
+ * docids, docids before ends of paths, those before names in another case, and a name is tried as it stands before it is
+ * percent-decoded. One file in several collections counts once, as that of the first.
  */
 export function resolveName(context: ResolveContext, name: string): Resolution {
   const spellings = spellingsOf(name);
@@ -47,7 +47,7 @@ export function resolveName(context: ResolveContext, name: string): Resolution {
   for (const spelling of spellings) {
     const tail = withoutScheme(spelling).replace(/^\/+/, "");
     const found = tail === "" ? [] : documentsBySuffix(context.index, tail);
-    const resolution = pick(context, found.length > 0 ? found : bySpelling(context.index, tail));
+    const resolution = pick(context, found.length > 0 ? found : bySpelling(context, tail));
     if (resolution.kind !== "missing") return resolution;
   }
   return { kind: "missing" };
@@ -173,14 +173,30 @@ function byRealPath(context: ResolveContext, name: string): Resolution {
   return { kind: "missing" };
 }
 
-/** The documents whose path ends so when letters are composed alike: `é` may be one character or two. */
-function bySpelling(index: Index, tail: string): DocumentRow[] {
-  const wanted = `/${tail.normalize("NFC")}`;
-  // oxlint-disable-next-line no-control-regex -- all of ASCII is composed already
-  if (/^[\u0000-\u007f]*$/.test(tail)) return [];
-  return documentPaths(index).flatMap(({ collection, path }) =>
-    `/${collection}/${path}`.normalize("NFC").endsWith(wanted) ? (findDocument(index, collection, path) ?? []) : [],
+/**
+ * The documents whose path is, or ends, so when letters are composed alike (`é` may be one character or two), else in any case; whole
+ * paths come before ends.
+ */
+function bySpelling({ index, home }: ResolveContext, tail: string): DocumentRow[] {
+  const composed = `/${tail}`.normalize("NFC");
+  const folded = composed.toLowerCase();
+  const collections = new Set(home.collections.map(({ name }) => name));
+  const alike = documentPaths(index).filter(
+    ({ collection, path }) =>
+      `/${collection}/${path}`.normalize("NFC").toLowerCase().endsWith(folded) && collections.has(collection),
   );
+  const names = alike.map(({ collection, path }) => [`/${path}`, `/${collection}/${path}`]);
+  const same: ((name: string) => boolean)[] = [
+    (name) => name.normalize("NFC") === composed,
+    (name) => name.normalize("NFC").endsWith(composed),
+    (name) => name.normalize("NFC").toLowerCase() === folded,
+    () => true,
+  ];
+  for (const isSame of same) {
+    const found = alike.filter((_, at) => names[at]!.some(isSame));
+    if (found.length > 0) return found.flatMap(({ collection, path }) => findDocument(index, collection, path) ?? []);
+  }
+  return [];
 }
 
 /** One file may be a document of several collections: then the first collection's is meant. */

@@ -79,6 +79,29 @@ describe("names", () => {
     odd.remove();
   });
 
+  test("a name in another case is that of the only document it can be", async () => {
+    const own = await qmdHome({
+      "n/README.md": "the read me\n",
+      "n/sub/Éclair au Chocolat.md": "a sweet\n",
+      "n/sub/Guide.md": "outer guide\n",
+      "n/sub/deep/GUIDE.md": "deep guide\n",
+      "n/sub/deep/GuIDe.md": "odd guide\n",
+    });
+    const got = async (...args: string[]): Promise<string> => (await own.run("get", ...args)).stdout;
+    for (const name of ["readme.md", "n/ReadMe.md", "qmd://N/readme.MD", "readme.md:1"])
+      expect(await got(name)).toContain("1: the read me\n");
+    expect(await got("e\u0301clair AU chocolat.md")).toContain("1: a sweet\n");
+    expect(await got("sub/guide.md")).toContain("1: outer guide\n");
+    expect(await got("GUIDE.md")).toContain("1: deep guide\n");
+    expect((await own.run("multi-get", "readme.md,SUB/GUIDE.md", "--files")).stdout).toMatch(
+      /^#\w{6},qmd:\/\/n\/README\.md\n#\w{6},qmd:\/\/n\/sub\/Guide\.md\n$/,
+    );
+    const ambiguous = await own.run("get", "deep/guide.md");
+    expect(ambiguous.exitCode).toBe(1);
+    expect(ambiguous.stderr).toMatch(/^Ambiguous name: deep\/guide\.md\n[^]*GUIDE\.md\n[^]*GuIDe\.md\n/);
+    own.remove();
+  });
+
   test("pain 5: two names that differ in case are two documents", async () => {
     expect((await home.run("get", "n/README.md")).stdout).toContain("1: upper read me\n");
     expect((await home.run("get", "n/readme.md")).stdout).toContain("1: lower read me\n");
