@@ -4,7 +4,7 @@ import type { ParsedQuery, QueryTerm } from "./query.ts";
 import { isAscii } from "./scripts.ts";
 
 /** Fewer letters begin too many words. */
-const FEWEST_LETTERS = 3;
+const FEWEST_LETTERS = { ascii: 2, other: 3 };
 /** Of the words that begin so, the commonest are taken. */
 const MOST_WORDS = 16;
 /** Of a pasted log so many words that no passage holds are looked at: each is a walk over all that begin so. */
@@ -34,7 +34,8 @@ export function withBegunWords(index: Index, parsed: ParsedQuery): ParsedQuery {
 }
 
 function isWord({ term, kind, finds, identifier }: QueryTerm): boolean {
-  return kind === "word" && finds && !identifier && term.length >= FEWEST_LETTERS && isOfLetters(term);
+  const fewest = isAscii(term) ? FEWEST_LETTERS.ascii : FEWEST_LETTERS.other;
+  return kind === "word" && finds && !identifier && term.length >= fewest && isOfLetters(term);
 }
 
 /** An expression over all of Unicode takes long to make, and most words are ASCII. */

@@ -4,7 +4,7 @@ import { realPath } from "../home/paths.ts";
 import type { Collection, Home } from "../home/types.ts";
 import { passageText } from "../notes/passage-text.ts";
 import type { PassageDraft } from "../notes/types.ts";
-import { contentTexts, documentsByHashPrefix, documentsById } from "../store/documents.ts";
+import { contentTexts, countWithoutPassages, documentsByHashPrefix, documentsById } from "../store/documents.ts";
 import { passagesById } from "../store/passages.ts";
 import type { DocumentRow, Index, PassageRow } from "../store/types.ts";
 import { type FileState, fileState, lookBudget, passageNow, passageWords, samePassage } from "./fresh.ts";
@@ -22,7 +22,7 @@ export type CiteContext = {
   termsIn: (text: string) => string[];
 };
 
-/** `stale`: a file that was looked at is gone or changed since the last sync. */
+/** `stale`: a file that was looked at is gone or changed since the last sync, or another program has written to the index. */
 export type Cited = { hits: Hit[]; notices: string[]; stale: boolean };
 
 /**
@@ -83,9 +83,10 @@ export function cite(rows: Iterable<Ranked>, limit: number, context: CiteContext
     }
     if (hits.length === limit) break;
   }
+  const uncut = context.index.isShared ? countWithoutPassages(context.index, context.request.collections) : 0;
   // What can't be read now can't be synced either.
-  const stale = files.values().some(({ state }) => state !== "current" && state !== "unreadable");
-  return { hits, notices: noticesOf(noted), stale };
+  const stale = uncut > 0 || files.values().some(({ state }) => state !== "current" && state !== "unreadable");
+  return { hits, notices: [...noticesOf(noted), ...uncutNotice(uncut)], stale };
 }
 
 /** What the index holds of the rows that were looked at. */
@@ -224,6 +225,14 @@ function noticesOf({ gone, unsuitable, outdated, unread, unreadable }: Noted): s
     [unreadable, (files) => `Shown as indexed: ${files}, which can't be read.`],
   ];
   return sentences.filter(([files]) => files.size > 0).map(([files, sentence]) => sentence(listed(files)));
+}
+
+function uncutNotice(documents: number): string[] {
+  if (documents === 0) return [];
+  const what = documents === 1 ? "1 document" : `${documents} documents`;
+  return [
+    `Left out: ${what} that another program added or changed since the last update; the next update indexes them.`,
+  ];
 }
 
 function listed(paths: Set<string>): string {

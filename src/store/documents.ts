@@ -136,6 +136,17 @@ export function documentsWithoutPassages(index: Index): DocumentRow[] {
   return select(index, "AND f.document_id IS NULL ORDER BY d.collection, d.path");
 }
 
+/** How many active documents of some collections have no passages, or those of an older text. */
+export function countWithoutPassages(index: Index, collections: readonly string[]): number {
+  const row = index.db
+    .query<{ n: number }, [string]>(
+      `SELECT count(*) AS n FROM documents d LEFT JOIN memq_files f ON f.document_id = d.id AND f.hash = d.hash
+       WHERE d.active = 1 AND f.document_id IS NULL AND d.collection IN (SELECT value FROM json_each(?))`,
+    )
+    .get(JSON.stringify(collections));
+  return row?.n ?? 0;
+}
+
 /** The text that a hash stands for, or null. */
 export function contentText(index: Index, hash: string): string | null {
   return index.db.query<{ doc: string }, [string]>("SELECT doc FROM content WHERE hash = ?").get(hash)?.doc ?? null;

@@ -6,7 +6,16 @@ import { damageOf, isDamage, rememberOpened, setAside } from "./damage.ts";
 import { isForeign, isOtherDatabase } from "./foreign.ts";
 import { expectsMuchWork } from "../long-running.ts";
 import { patienceMs } from "./patience.ts";
-import { isComplete, memqTables, migrate, qmdWasHere, SCHEMA_VERSION, schemaVersion, tableNames } from "./schema.ts";
+import {
+  hasQmdTriggers,
+  isComplete,
+  memqTables,
+  migrate,
+  qmdWasHere,
+  SCHEMA_VERSION,
+  schemaVersion,
+  tableNames,
+} from "./schema.ts";
 import type { Index } from "./types.ts";
 
 /** How long a reader waits for the short moments in which even WAL makes readers wait. */
@@ -50,7 +59,10 @@ function openForReading(path: string): Index {
     }
     db.run("PRAGMA query_only = 1");
     db.run(`PRAGMA cache_size = -${expectsMuchWork() ? READER_CACHE_KB : ONE_SEARCH_CACHE_KB}`);
-    return indexOf(db, path, "read", ready ? "ready" : "unprepared", []);
+    return {
+      ...indexOf(db, path, "read", ready ? "ready" : "unprepared", []),
+      isShared: ready && hasQmdTriggers(tables),
+    };
   } catch (error) {
     db?.close();
     if (!isDamage(error)) throw unreadable(path, error);
@@ -189,7 +201,7 @@ function emptyQmdTables(): string {
 
 function indexOf(db: Database, path: string, mode: Index["mode"], state: Index["state"], warnings: string[]): Index {
   if (state === "ready") rememberOpened(path);
-  return { db, path, mode, state, warnings, engine: null, codes: null, close: () => db.close() };
+  return { db, path, mode, state, isShared: false, warnings, engine: null, codes: null, close: () => db.close() };
 }
 
 function refuseUnusable(db: Database, tables: ReadonlySet<string>, path: string): void {

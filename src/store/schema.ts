@@ -35,6 +35,8 @@ CREATE VIRTUAL TABLE IF NOT EXISTS documents_fts USING fts5(filepath, title, bod
 const QMD_VECTOR_INDEX = `CREATE INDEX IF NOT EXISTS idx_content_vectors_model_fingerprint
   ON content_vectors(model, embed_fingerprint, hash, total_chunks);`;
 
+const QMD_TRIGGERS = ["documents_ai", "documents_ad", "documents_au"];
+
 /** A text as an SQL string literal. */
 export function sqlText(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
@@ -105,7 +107,7 @@ DELETE FROM memq_files WHERE ${stale("memq_files")};`;
 const FEW_MERGES = `INSERT INTO memq_fts(memq_fts, rank) VALUES ('automerge', 16);
 INSERT INTO memq_fts(memq_fts, rank) VALUES ('hashsize', ${16 << 20});`;
 
-/** Names of the ordinary tables and indexes that the file has. */
+/** Names of the tables, indexes and triggers that the file has. */
 export function tableNames(db: Database): Set<string> {
   return new Set(
     db
@@ -125,7 +127,12 @@ export function schemaVersion(db: Database, tables: ReadonlySet<string>): number
 /** Whether qmd has opened the file since we last wrote: its version stamp or its triggers are there. */
 export function qmdWasHere(db: Database, tables: ReadonlySet<string>): boolean {
   const version = db.query<{ user_version: number }, []>("PRAGMA user_version").get()?.user_version ?? 0;
-  return version !== 0 || ["documents_ai", "documents_ad", "documents_au"].some((name) => tables.has(name));
+  return version !== 0 || hasQmdTriggers(tables);
+}
+
+/** Whether the triggers are there that qmd makes whenever it opens a file without them. */
+export function hasQmdTriggers(tables: ReadonlySet<string>): boolean {
+  return QMD_TRIGGERS.some((name) => tables.has(name));
 }
 
 /** Whether the file has the tables that came after the first files of this version. */
@@ -141,7 +148,7 @@ export function migrate(db: Database): void {
     addMissingColumns(db);
     db.run(QMD_VECTOR_INDEX);
     db.run(memqTables("main"));
-    for (const trigger of ["documents_ai", "documents_ad", "documents_au"]) db.run(`DROP TRIGGER IF EXISTS ${trigger}`);
+    for (const trigger of QMD_TRIGGERS) db.run(`DROP TRIGGER IF EXISTS ${trigger}`);
     db.run("DELETE FROM store_config WHERE key = 'fts_cjk_normalized_version'");
     db.run(`PRAGMA user_version = 0; PRAGMA application_id = ${APPLICATION_ID}`);
     db.run(REMOVE_STALE);

@@ -88,6 +88,8 @@ export type Index = {
    * are not; `missing` or `damaged`: answers as an empty index. A reader reopens after the next update.
    */
   readonly state: "ready" | "unprepared" | "missing" | "damaged";
+  /** Whether qmd has opened the file since we last wrote: documents that it added have no passages yet. */
+  readonly isShared: boolean;
   /** Sentences for people: what was set aside, and why. */
   readonly warnings: string[];
   /** How vectors are searched; null until vectors were needed. */

@@ -126,6 +126,43 @@ test("a document that qmd indexed again since is shown as it is", async () => {
   home.remove();
 });
 
+test("notes that qmd added to an index of ours are said to be left out, until an update", async () => {
+  const home = await qmdHome({ "n/a.md": "first router\n" });
+  const text = "second router\n";
+  home.write({ "n/b.md": text, "m/c.md": text });
+  const hash = new Bun.CryptoHasher("sha256").update(text).digest("hex");
+  const now = new Date().toISOString();
+  const db = new Database(home.indexPath);
+  // What qmd does whenever it opens a file, and then with a new note.
+  db.run("CREATE TRIGGER documents_ai AFTER INSERT ON documents BEGIN SELECT 1; END");
+  db.query("INSERT INTO content VALUES (?, ?, ?)").run(hash, text, now);
+  for (const [collection, path] of [
+    ["n", "b.md"],
+    ["m", "c.md"],
+  ] as const)
+    db.query(
+      "INSERT INTO documents(collection, path, title, hash, created_at, modified_at) VALUES (?, ?, ?, ?, ?, ?)",
+    ).run(collection, path, "b", hash, now, now);
+  db.close();
+  const notice = /^Left out: 1 document that another program added or changed/m;
+  for (const command of ["search", "query"]) {
+    const { stdout, stderr, exitCode } = await home.run(command, "router", "--files");
+    expect(stdout).toMatch(/^#\w+,[\d.]+,qmd:\/\/n\/a\.md\n$/);
+    expect(stderr).toMatch(notice);
+    expect(exitCode).toBe(0);
+  }
+  const client = await connectStdio("legacy", [], { env: home.env, cwd: home.root });
+  const ask = () => client.callTool({ name: "query", arguments: { query: "router" } });
+  let answer = await ask();
+  expect(answer.structuredContent.warning).toMatch(notice);
+  while (answer.structuredContent.results.length < 2) answer = await ask();
+  await client.close();
+  const after = await home.run("search", "router", "--files");
+  expect(after.stdout.split("\n")).toHaveLength(3);
+  expect(after.stderr).not.toContain("Left out");
+  home.remove();
+});
+
 // Path of qmd 2.8.3, which is too large to install for every run.
 const qmd = process.env["TEST_QMD"] ?? "";
 

@@ -65,6 +65,10 @@ describe("search", () => {
     expect(await ask("files", "--full-path")).toBe('S,./notes/a.md,"Global"\n');
   });
 
+  test("two letters find the words that begin with them", async () => {
+    expect(await home.json("search", "vl", "--json")).toMatchObject([{ file: "qmd://notes/a.md", line: 5 }]);
+  });
+
   test("an empty answer has qmd's form in each format, and exit code 0", async () => {
     const empty = { cli: "No results found.\n", json: "[]\n", md: "", files: "", xml: "<results></results>\n" };
     for (const [format, stdout] of Object.entries(empty))

@@ -29,11 +29,16 @@ test("a word that no passage holds stands for those that begin with it", () => {
 });
 
 test("a word that the index knows stands for itself, and so does what is no word or begins nothing", () => {
-  for (const query of ["gate", "ga", "471", "zebra", '"config"', "设置"]) {
+  for (const query of ["gate", "g", "471", "zebra", '"config"', "设置"]) {
     const parsed = parseQuery(query, "qmd");
     expect(withBegunWords(home.index, parsed).match?.all ?? []).toEqual(parsed.match?.all ?? []);
     if (query !== '"config"') expect(withBegunWords(home.index, parsed)).toMatchObject(parsed);
   }
+});
+
+test("a word of two letters that no passage holds stands for those that begin with it, too", () => {
+  expect(terms("ga")).toEqual(["gard", "gate", "gateway"]);
+  expect(terms("ga zebra")).toEqual(["gard", "gate", "gateway", "zebra"]);
 });
 
 test("words that begin the same word bring it once", () => {
