@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { QMD_IGNORED } from "../home/qmd-home.ts";
-import { textNow } from "../search/fresh.ts";
+import { isMissing, textNow } from "../search/fresh.ts";
 import { exactDocument, placesOf, type Resolution, type ResolveContext, resolveName } from "../search/resolve.ts";
 import { contentText } from "../store/documents.ts";
 import type { DocumentRow } from "../store/types.ts";
@@ -52,11 +52,16 @@ function askedDocument(context: ResolveContext, name: string): Asked {
   };
 }
 
-/** The text of a document as its file is now; where that is gone, as it was indexed. */
-export function documentText(open: OpenQmd, document: DocumentRow): { text: string; gone: boolean } {
+/** The text of a document, and where its file did not give it what became of that: `unread` is there, but can't be read as a note. */
+export type DocumentText = { text: string; file: "read" | "gone" | "unread" };
+
+/** The text of a document as its file is now; where that is gone or can't be read, as it was indexed. */
+export function documentText(open: OpenQmd, document: DocumentRow): DocumentText {
   const collection = open.qmd.home.collections.find(({ name }) => name === document.collection);
   const now = collection === undefined ? null : textNow(document, collection);
-  return now === null ? { text: contentText(open.index, document.hash) ?? "", gone: true } : { text: now, gone: false };
+  if (now !== null) return { text: now, file: "read" };
+  const isGone = collection === undefined || isMissing(join(collection.root, document.path));
+  return { text: contentText(open.index, document.hash) ?? "", file: isGone ? "gone" : "unread" };
 }
 
 /** The rule that keeps a file which is there out of the index, or null. */

@@ -71,6 +71,16 @@ function isGone(error: unknown): boolean {
   return ["ENOENT", "ENOTDIR"].includes((error as NodeJS.ErrnoException).code ?? "");
 }
 
+/** Whether nothing stands at a path, as far as one may look. */
+export function isMissing(path: string): boolean {
+  try {
+    statSync(path);
+    return false;
+  } catch (error) {
+    return isGone(error);
+  }
+}
+
 /** The text of a document's file as it is now, or null when the file is gone or is no note any more. */
 export function textNow(document: Pick<DocumentRow, "path">, collection: Collection): string | null {
   const path = join(collection.root, document.path);

@@ -216,4 +216,14 @@ test("a file that had become something else, or could not be looked at, was said
     /Left out: 2 files \(qmd\/n\/\w+\/\w+\.md and 1 more\), no text file of the collection any more\./,
   );
   expect(stderr).not.toContain("gone");
+  for (const args of [
+    ["get", "n/below/below.md"],
+    ["multi-get", "n/b*/b*.md"],
+  ]) {
+    const got = await home.run(...args);
+    expect(got.stdout).toContain("walnut b");
+    expect(got.stderr).toMatch(
+      /^warning: (?:the file|2 of 2 files) can't be read as a note; showing the indexed text\./,
+    );
+  }
 });

@@ -11,7 +11,7 @@ import { printableName, printableText } from "../../printable.ts";
 import type { Invocation } from "../parse.ts";
 import { flag, number } from "../parse.ts";
 import { openedQmd } from "../qmd/home.ts";
-import { fullPathWarning, goneWarning } from "../qmd/words.ts";
+import { fullPathWarning, goneWarning, unreadWarning } from "../qmd/words.ts";
 
 const SIMILAR = 5;
 
@@ -45,10 +45,11 @@ function print(
   document: DocumentRow,
   { from, count, lineNumbers, fullPath }: { from: number; count: number; lineNumbers: boolean; fullPath: boolean },
 ): void {
-  const { text, gone } = documentText(open, document);
+  const { text, file } = documentText(open, document);
   const disk = fullPath ? diskPath(open, document) : null;
   if (fullPath && disk === null) notice(fullPathWarning(1, 1, open.program));
-  else if (gone) notice(goneWarning(1, 1, open.program));
+  else if (file === "gone") notice(goneWarning(1, 1, open.program));
+  else if (file === "unread") notice(unreadWarning(1, 1, open.program));
   const head =
     disk === null
       ? `${printableName(documentName(open, document))}  #${document.hash.slice(0, 6)}`

@@ -2,7 +2,7 @@ import { basename } from "node:path";
 import { MemqError } from "../../errors.ts";
 import { contextOf } from "../../home/qmd-contexts.ts";
 import { notice } from "../../output.ts";
-import { documentText } from "../../qmd/lookup.ts";
+import { documentText, type DocumentText } from "../../qmd/lookup.ts";
 import { diskPath, shownPath } from "../../qmd/names.ts";
 import { type Wanted, wantedDocuments } from "../../qmd/several.ts";
 import { firstLines, numbered } from "../../qmd/text.ts";
@@ -11,7 +11,7 @@ import { flag, number } from "../parse.ts";
 import { formatOf } from "../qmd/format.ts";
 import { openedQmd } from "../qmd/home.ts";
 import { type DocumentPrint, printDocuments } from "../qmd/print-documents.ts";
-import { fullPathWarning, goneWarning } from "../qmd/words.ts";
+import { fullPathWarning, goneWarning, unreadWarning } from "../qmd/words.ts";
 
 const DEFAULT_MAX = 65_536;
 
@@ -37,8 +37,9 @@ export async function run(invocation: Invocation): Promise<number> {
   const found = await wantedDocuments(open, pattern, notice);
   if (found === null) return 1;
   const rows = found.map((wanted) => documentPrint(wanted, options));
-  const gone = rows.filter(({ isGone }) => isGone).length;
-  if (gone > 0) notice((options.fullPath ? fullPathWarning : goneWarning)(gone, rows.length, program));
+  const [gone, unread] = (["gone", "unread"] as const).map((state) => rows.filter((row) => row.state === state).length);
+  if (unread) notice(unreadWarning(unread, rows.length, program));
+  if (gone) notice((options.fullPath ? fullPathWarning : goneWarning)(gone, rows.length, program));
   printDocuments(format, rows);
   return 0;
 }
@@ -46,8 +47,8 @@ export async function run(invocation: Invocation): Promise<number> {
 function documentPrint(
   { open, document, name }: Wanted,
   options: { lines: number; maxChars: number; lineNumbers: boolean; fullPath: boolean },
-): DocumentPrint & { isGone: boolean } {
-  const { text, gone } = documentText(open, document);
+): DocumentPrint & { state: DocumentText["file"] } {
+  const { text, file: state } = documentText(open, document);
   const disk = options.fullPath ? diskPath(open, document) : null;
   const context = contextOf(open.qmd.config, document.collection, document.path);
   const file = disk === null ? name : shownPath(disk);
@@ -55,7 +56,7 @@ function documentPrint(
     file,
     ...(disk === null ? { docid: `#${document.hash.slice(0, 6)}` } : {}),
     ...(context === undefined ? {} : { context }),
-    isGone: gone,
+    state,
   };
   if (text.length > options.maxChars) {
     const kilobytes = (size: number): string => `${Math.round(size / 1024)}KB`;

@@ -41,6 +41,12 @@ export function goneWarning(missing: number, total: number, program: string): st
   return `warning: ${what} gone from disk (moved or deleted since indexing); showing the indexed text. Run '${program} update' to refresh the index.`;
 }
 
+/** What is said when the text printed is that of the index, because `unread` of `total` files are there and can't be read as notes. */
+export function unreadWarning(unread: number, total: number, program: string): string {
+  const what = total === 1 ? "the file" : `${unread} of ${total} files`;
+  return `warning: ${what} can't be read as a note; showing the indexed text. '${program} update' says why.`;
+}
+
 /** What is said when `--full-path` finds no file: `missing` of `total` documents. */
 export function fullPathWarning(missing: number, total: number, program: string): string {
   const what = total === 1 ? "the file" : `${missing} of ${total} results`;
