@@ -1,6 +1,7 @@
 import { realpathSync } from "node:fs";
 import { isAbsolute, join, relative } from "node:path";
 import { MemqError } from "../errors.ts";
+import { isInside } from "../home/paths.ts";
 import type { OpenQmd } from "./open.ts";
 
 type Place = { collection: string; path: string };
@@ -11,12 +12,13 @@ export function documentName({ named }: Pick<OpenQmd, "named">, { collection, pa
   return `qmd://${collection}/${path}${index}`;
 }
 
-/** Where a document's file is, every link resolved, or null when it is gone. */
+/** Where a document's file is, every link resolved, or null when it is gone: a link out of the collection is not its file. */
 export function diskPath({ qmd }: Pick<OpenQmd, "qmd">, { collection, path }: Place): string | null {
   const root = qmd.home.collections.find(({ name }) => name === collection)?.root;
   if (root === undefined) return null;
   try {
-    return realpathSync(join(root, path));
+    const file = realpathSync(join(root, path));
+    return isInside(file, realpathSync(root)) ? file : null;
   } catch {
     return null;
   }

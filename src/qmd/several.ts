@@ -2,16 +2,32 @@ import { MemqError } from "../errors.ts";
 import { exactDocument, resolveName, similarNames } from "../search/resolve.ts";
 import { documentsIn } from "../store/documents.ts";
 import type { DocumentRow } from "../store/types.ts";
-import { lookedUp, resolveContext } from "./lookup.ts";
+import { type Asked, type DocumentText, documentText, lookedUp, resolveContext } from "./lookup.ts";
 import { documentName } from "./names.ts";
 import type { OpenQmd } from "./open.ts";
+import { linesOf } from "./text.ts";
 
 const SIMILAR = 3;
 /** In characters. */
 const LONGEST_GLOB = 4096;
 
-/** A document that was asked for, in the index where it is; `name` is how it is called in the answer. */
-export type Wanted = { open: OpenQmd; document: DocumentRow; name: string };
+/**
+ * A document that was asked for, in the index where it is; `name` is how it is called in the answer. Where lines of it were asked for,
+ * as in `notes/a.md:100:40`, the first of them and how many.
+ */
+export type Wanted = { open: OpenQmd; document: DocumentRow; name: string; from?: number; count?: number };
+
+/** What is shown of a document: its text, or the lines that were asked for; `from` is the number of the first one. */
+export function wantedText({ open, document, name, from = 1, count = Infinity }: Wanted): DocumentText & {
+  from: number;
+  /** Said when it has no such lines. */
+  beyond: string | null;
+} {
+  const { text, file } = documentText(open, document);
+  const first = Math.max(1, from);
+  const lines = linesOf(text, { from: first, count, numbers: false });
+  return { ...lines, file, from: first, beyond: lines.beyond && `${name}: ${lines.beyond}` };
+}
 
 /**
  * The documents that a glob, or a list of names and docids, means. `say` is told of each name that is none. Null: nothing was found
@@ -44,8 +60,7 @@ export async function wantedDocuments(
   }
   const { asked, open: other } = await lookedUp(open, pattern);
   if (asked.resolution.kind === "document") {
-    const { document } = asked.resolution;
-    return [{ open: other, document, name: documentName(other, document) }];
+    return [wantedOf(other, asked.resolution.document, asked)];
   }
   say(`No files matched pattern: ${pattern}`);
   return null;
@@ -65,7 +80,7 @@ async function listed(open: OpenQmd, list: string, say: (sentence: string) => vo
     const { open: other, asked } = await lookedUp(open, name);
     const { resolution } = asked;
     if (resolution.kind === "document") {
-      found.push({ open: other, document: resolution.document, name: documentName(other, resolution.document) });
+      found.push(wantedOf(other, resolution.document, asked));
     } else if (resolution.kind === "ambiguous") {
       const candidates = resolution.documents.map((document) => documentName(other, document));
       say(`Ambiguous path ${name}: ${candidates.join(", ")}`);
@@ -75,6 +90,11 @@ async function listed(open: OpenQmd, list: string, say: (sentence: string) => vo
     }
   }
   return found;
+}
+
+function wantedOf(open: OpenQmd, document: DocumentRow, { from, count }: Asked): Wanted {
+  const lines = { ...(from === undefined ? {} : { from }), ...(count === undefined ? {} : { count }) };
+  return { open, document, name: documentName(open, document), ...lines };
 }
 
 /** The documents whose path, with or without its collection, matches a glob, in order. A longer text is a list of names. */

@@ -2,9 +2,9 @@ import { basename } from "node:path";
 import { MemqError } from "../../errors.ts";
 import { contextOf } from "../../home/qmd-contexts.ts";
 import { notice } from "../../output.ts";
-import { documentText, type DocumentText } from "../../qmd/lookup.ts";
+import type { DocumentText } from "../../qmd/lookup.ts";
 import { diskPath, shownPath } from "../../qmd/names.ts";
-import { type Wanted, wantedDocuments } from "../../qmd/several.ts";
+import { type Wanted, wantedDocuments, wantedText } from "../../qmd/several.ts";
 import { firstLines, numbered } from "../../qmd/text.ts";
 import type { Invocation } from "../parse.ts";
 import { flag, number } from "../parse.ts";
@@ -45,10 +45,12 @@ export async function run(invocation: Invocation): Promise<number> {
 }
 
 function documentPrint(
-  { open, document, name }: Wanted,
+  wanted: Wanted,
   options: { lines: number; maxChars: number; lineNumbers: boolean; fullPath: boolean },
 ): DocumentPrint & { state: DocumentText["file"] } {
-  const { text, file: state } = documentText(open, document);
+  const { open, document, name } = wanted;
+  const { text, file: state, from, beyond } = wantedText(wanted);
+  if (beyond !== null) notice(beyond);
   const disk = options.fullPath ? diskPath(open, document) : null;
   const context = contextOf(open.qmd.config, document.collection, document.path);
   const file = disk === null ? name : shownPath(disk);
@@ -65,5 +67,9 @@ function documentPrint(
     return { ...shared, title: basename(document.path), skipped };
   }
   const body = firstLines(text, options.lines);
-  return { ...shared, title: document.title, body: options.lineNumbers ? numbered(body, 1) : body };
+  return {
+    ...shared,
+    title: document.title,
+    body: options.lineNumbers && beyond === null ? numbered(body, from) : body,
+  };
 }

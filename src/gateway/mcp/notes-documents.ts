@@ -2,7 +2,7 @@ import { contextOf } from "../../home/qmd-contexts.ts";
 import { documentText, ignoreRuleOf, lookedUp, resolveContext } from "../../qmd/lookup.ts";
 import { documentName } from "../../qmd/names.ts";
 import type { OpenQmd } from "../../qmd/open.ts";
-import { type Wanted, wantedDocuments } from "../../qmd/several.ts";
+import { type Wanted, wantedDocuments, wantedText } from "../../qmd/several.ts";
 import { firstLines, linesOf, numbered } from "../../qmd/text.ts";
 import { exactDocument, similarNames } from "../../search/resolve.ts";
 import type { DocumentRow } from "../../store/types.ts";
@@ -53,7 +53,7 @@ export function getDocuments(
     const problems: string[] = [];
     const found = (await wantedDocuments(own, pattern, (sentence) => problems.push(sentence))) ?? [];
     try {
-      const documents = found.map((wanted) => wholeDocument(wanted, options));
+      const documents = found.map((wanted) => documentContent(wanted, options, problems));
       const errors: Content[] =
         problems.length === 0 ? [] : [{ type: "text", text: ["Errors:", ...problems].join("\n") }];
       return { content: [...errors, ...documents] };
@@ -80,15 +80,18 @@ export function readDocument(notes: NotesHome, uri: string): Promise<ReadResourc
   });
 }
 
-function wholeDocument(
-  { open, document }: Wanted,
+function documentContent(
+  wanted: Wanted,
   {
     maxLines = Infinity,
     maxBytes,
     lineNumbers,
   }: { maxLines?: number | undefined; maxBytes: number; lineNumbers: boolean },
+  problems: string[],
 ): Content {
-  const { text } = documentText(open, document);
+  const { open, document } = wanted;
+  const { text, from, beyond } = wantedText(wanted);
+  if (beyond !== null) problems.push(beyond);
   const size = Buffer.byteLength(text);
   if (size > maxBytes) {
     const file = shortName(open, document);
@@ -99,7 +102,7 @@ function wholeDocument(
     };
   }
   const shown = firstLines(text, Math.floor(maxLines));
-  return resource(open, document, lineNumbers ? numbered(shown, 1) : shown);
+  return resource(open, document, lineNumbers && beyond === null ? numbered(shown, from) : shown);
 }
 
 function resource(open: OpenQmd, document: DocumentRow, text: string): Content {

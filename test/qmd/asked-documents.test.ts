@@ -1,0 +1,50 @@
+import { expect, setDefaultTimeout, test } from "bun:test";
+import { rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { connectStdio } from "../mcp/clients.ts";
+import { homesUntilEnd } from "./homes.ts";
+
+setDefaultTimeout(60_000);
+const qmdHome = homesUntilEnd();
+
+const NOTES = { "n/a.md": "one\ntwo\nthree\nfour\n", "n/b.md": "bee\n", "n/c:2.md": "colon\n" };
+
+test("the lines that several names ask for are printed, as for a single one", async () => {
+  const { run, json, env, root } = await qmdHome(NOTES);
+  const bodies = async (pattern: string, ...more: string[]): Promise<unknown[]> =>
+    (await json("multi-get", pattern, "--json", ...more)).map(({ body }) => body);
+  expect(await bodies("n/a.md:2:2,n/b.md")).toEqual(["2: two\n3: three", "1: bee\n2: "]);
+  expect(await bodies("n/a.md:3")).toEqual(["3: three\n4: four\n5: "]);
+  expect(await bodies("n/a.md:2:2,n/c:2.md", "--no-line-numbers")).toEqual(["two\nthree", "colon\n"]);
+  expect(await bodies("n/a.md:2", "-l", "1")).toEqual(["2: two\n3: \n4: [... truncated 3 more lines]"]);
+  // A long document is no reason to leave out a few lines of it.
+  expect(await bodies("n/a.md:2:1,n/b.md", "--max-bytes", "5")).toEqual(["2: two", "1: bee\n2: "]);
+  const beyond = await run("multi-get", "n/a.md:9,n/b.md", "--files");
+  expect(beyond.stderr).toContain("qmd://n/a.md: The document has 5 lines.");
+
+  const client = await connectStdio("legacy", [], { env, cwd: root });
+  const found = await client.callTool({ name: "multi_get", arguments: { pattern: "n/a.md:2:1, n/b.md:7" } });
+  expect(found.content).toMatchObject([
+    { type: "text", text: "Errors:\nqmd://n/b.md: The document has 2 lines." },
+    { resource: { text: "2: two" } },
+    { resource: { text: "" } },
+  ]);
+  await client.close();
+});
+
+test("a note that a link out of its collection has replaced is not called by the other file's path", async () => {
+  const { run, root } = await qmdHome(NOTES);
+  writeFileSync(join(root, "secret.md"), "secret\n");
+  rmSync(join(root, "n/a.md"));
+  symlinkSync("../secret.md", join(root, "n/a.md"));
+  for (const args of [
+    ["get", "n/a.md"],
+    ["multi-get", "n/a.md,n/b.md"],
+    ["search", "three"],
+  ]) {
+    const { stdout, stderr } = await run(...args, "--full-path");
+    expect(stdout).not.toContain("secret");
+    expect(stderr).toMatch(/warning|Left out/);
+    if (args[0] !== "search") expect(stdout).toContain("qmd://n/a.md  #");
+  }
+});
