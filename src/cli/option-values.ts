@@ -15,7 +15,9 @@ export function checkValue(name: string, option: Omit<Option, "description">, te
 }
 
 function isWithin({ min, max = Number.MAX_SAFE_INTEGER, whole }: NumberRange, text: string): boolean {
-  const parsed = /^\s*[+-]?(\d+(?:\.\d*)?|\.\d+)\s*$/.test(text) ? Number(text) : Number.NaN;
+  // An exponent makes sense where small numbers do.
+  const form = whole ? /^\s*[+-]?\d+(?:\.\d*)?\s*$/ : /^\s*[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?\s*$/i;
+  const parsed = form.test(text) ? Number(text) : Number.NaN;
   return parsed >= min && parsed <= max && (!whole || Number.isInteger(parsed));
 }
 

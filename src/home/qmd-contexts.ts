@@ -26,7 +26,8 @@ export function contextOf(config: QmdConfig, collection: string, path: string): 
     .map(([prefix, text]) => ({ prefix: stripped(prefix, "/"), text }))
     .filter(({ prefix }) => prefix === "" || path === prefix || path.startsWith(`${prefix}/`))
     .sort((a, b) => a.prefix.length - b.prefix.length)
-    .map(({ text }) => text);
+    .map(({ text }) => text)
+    .filter((text) => text !== "");
   const texts = [...(config.globalContext === undefined ? [] : [config.globalContext]), ...matching];
   return texts.length === 0 ? undefined : texts.join("\n\n");
 }

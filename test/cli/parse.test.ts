@@ -109,7 +109,8 @@ describe("a value that its option can't have", () => {
     if (option.choices !== undefined) return ["foo", "", option.choices.join(",")];
     const { min, max, whole } = option.range ?? { min: 0, whole: false };
     const below = min === -Number.MAX_SAFE_INTEGER ? [] : [String(min - 1)];
-    return ["x", "", "1e3", ...below, ...(max === undefined ? [] : [String(max + 1)]), ...(whole ? ["1.5"] : [])];
+    const above = max === undefined ? [] : [String(max + 1)];
+    return ["x", "", "1e", ...below, ...above, ...(whole ? ["1.5", "1e3"] : [])];
   };
   const limited = COMMANDS.flatMap((command) => {
     const table = optionsOf(command.surface);

@@ -69,6 +69,25 @@ describe("search", () => {
     expect(await home.json("search", "vl", "--json")).toMatchObject([{ file: "qmd://notes/a.md", line: 5 }]);
   });
 
+  test("a number may be written with an exponent", async () => {
+    for (const [least, found] of [
+      ["1e-3", 2],
+      ["9.99E-1", 0],
+    ] as const)
+      expect(await home.json("search", "router", "--json", "--min-score", least)).toHaveLength(found);
+    for (const wrong of ["1e", "e3", "1e3", "0x1"])
+      expect(await home.run("search", "router", "--min-score", wrong)).toMatchObject({ exitCode: 2, stdout: "" });
+  });
+
+  test("a context without a text is none", async () => {
+    const yaml = 'collections:\n  n:\n    path: "$ROOT/n"\n    context:\n      "": \n      sub: ""\n';
+    const own = await qmdHome({ "n/sub/a.md": "heron\n" }, { yaml });
+    expect((await own.run("search", "heron", "--files")).stdout).toMatch(/^#\w{6},[\d.]+,qmd:\/\/n\/sub\/a\.md\n$/);
+    expect((await own.json("search", "heron", "--json"))[0]).not.toHaveProperty("context");
+    expect((await own.run("get", "sub/a.md")).stdout).not.toContain("Context");
+    own.remove();
+  });
+
   test("an empty answer has qmd's form in each format, and exit code 0", async () => {
     const empty = { cli: "No results found.\n", json: "[]\n", md: "", files: "", xml: "<results></results>\n" };
     for (const [format, stdout] of Object.entries(empty))
