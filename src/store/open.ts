@@ -13,7 +13,7 @@ import {
   migrate,
   qmdWasHere,
   SCHEMA_VERSION,
-  schemaVersion,
+  schemaState,
   tableNames,
 } from "./schema.ts";
 import type { Index } from "./types.ts";
@@ -51,7 +51,8 @@ function openForReading(path: string): Index {
     db.run(`PRAGMA busy_timeout = ${patienceMs(READER_BUSY_MS)}`);
     const tables = tableNames(db);
     refuseUnusable(db, tables, path);
-    const ready = schemaVersion(db, tables) === SCHEMA_VERSION;
+    const { version, isUncut } = schemaState(db, tables);
+    const ready = version === SCHEMA_VERSION && !isUncut;
     if (!ready) {
       db.run("PRAGMA temp_store = MEMORY");
       db.run(memqTables("temp"));
@@ -96,7 +97,7 @@ export function openReadyIndex(path: string): Index | null {
     db.run("PRAGMA busy_timeout = 0; PRAGMA synchronous = NORMAL");
     const tables = tableNames(db);
     refuseUnusable(db, tables, path);
-    if (schemaVersion(db, tables) === SCHEMA_VERSION && isComplete(tables))
+    if (schemaState(db, tables).version === SCHEMA_VERSION && isComplete(tables))
       return indexOf(db, path, "write", "ready", []);
     db.close();
     return null;
@@ -129,7 +130,8 @@ function connectForWriting(path: string, warnings: string[], patienceMs: number)
     );
     // The journal may hold 32 MB before it is written back: each time the disk is waited for twice.
     db.run("PRAGMA wal_autocheckpoint = 8000");
-    if (schemaVersion(db, tables) !== SCHEMA_VERSION || !isComplete(tables) || qmdWasHere(db, tables)) migrate(db);
+    if (schemaState(db, tables).version !== SCHEMA_VERSION || !isComplete(tables) || qmdWasHere(db, tables))
+      migrate(db);
     probe(db);
     return indexOf(db, path, "write", "ready", warnings);
   } catch (error) {
@@ -215,7 +217,7 @@ function refuseUnusable(db: Database, tables: ReadonlySet<string>, path: string)
       hint: "Choose another place for the index (INDEX_PATH, store.path), or move the file away: the next update makes a new one.",
     });
   }
-  if (schemaVersion(db, tables) > SCHEMA_VERSION) {
+  if (schemaState(db, tables).version > SCHEMA_VERSION) {
     throw new MemqError("INDEX_NEWER", `${path} was written by a newer memq.`, {
       hint: "Update memq, or move the file away: the next update rebuilds the index from your notes.",
     });

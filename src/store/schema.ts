@@ -117,12 +117,21 @@ export function tableNames(db: Database): Set<string> {
   );
 }
 
-/** The version of our tables in the file, 0 when there are none. */
-export function schemaVersion(db: Database, tables: ReadonlySet<string>): number {
-  if (!tables.has("memq_meta")) return 0;
-  const row = db.query<{ value: string }, []>("SELECT value FROM main.memq_meta WHERE key = 'schema'").get();
-  return row === null ? 0 : Number(row.value);
+/** The version of our tables in a file, 0 when there are none, and whether documents that qmd wrote have not been cut yet. */
+export type SchemaState = { version: number; isUncut: boolean };
+
+export function schemaState(db: Database, tables: ReadonlySet<string>): SchemaState {
+  if (!tables.has("memq_meta")) return { version: 0, isUncut: false };
+  const rows = db.query("SELECT key, value FROM main.memq_meta WHERE key IN ('schema', 'uncut')").values();
+  const values = new Map(rows as [string, string][]);
+  return { version: Number(values.get("schema") ?? 0), isUncut: values.has(UNCUT) };
 }
+
+/** Stands in `memq_meta` from the moment that a file of qmd's gets our tables until its documents have been cut into passages. */
+export const UNCUT = "uncut";
+
+const MARK_UNCUT = `INSERT OR REPLACE INTO memq_meta(key, value) SELECT '${UNCUT}', '' WHERE NOT EXISTS (SELECT 1 FROM memq_files)
+  AND EXISTS (SELECT 1 FROM documents WHERE active = 1)`;
 
 /** Whether qmd has opened the file since we last wrote: its version stamp or its triggers are there. */
 export function qmdWasHere(db: Database, tables: ReadonlySet<string>): boolean {
@@ -152,6 +161,7 @@ export function migrate(db: Database): void {
     db.run("DELETE FROM store_config WHERE key = 'fts_cjk_normalized_version'");
     db.run(`PRAGMA user_version = 0; PRAGMA application_id = ${APPLICATION_ID}`);
     db.run(REMOVE_STALE);
+    db.run(MARK_UNCUT);
     db.run(FEW_MERGES);
     db.run("INSERT OR REPLACE INTO memq_meta(key, value) VALUES ('schema', ?)", [String(SCHEMA_VERSION)]);
     db.run("COMMIT");

@@ -219,6 +219,11 @@ export function forgetLastSync(index: Index, collection: string): void {
   writeMeta(index, metaKey(collection), null);
 }
 
+/** Whether a collection was ever synced. */
+export function wasSynced(index: Index, collection: string): boolean {
+  return lastSync(index, collection) !== null;
+}
+
 function metaKey(collection: string): string {
   return `sync:${collection}`;
 }

@@ -14,16 +14,18 @@ import {
   mergeTokens,
   removeOrphanedContents,
 } from "../store/maintenance.ts";
+import { readMeta, writeMeta } from "../store/meta.ts";
 import { inTransaction, openIndex } from "../store/open.ts";
 import { lastPassageId } from "../store/corpus-stats.ts";
 import { passagesAfter, passageTotal } from "../store/passages.ts";
+import { UNCUT } from "../store/schema.ts";
 import type { Index } from "../store/types.ts";
 import { untilJobsDone } from "./await-jobs.ts";
 import type { EmbedResult } from "./embed-missing.ts";
 import { type CollectionReport, syncCancelled, type SyncProgress, type SyncReport } from "./report.ts";
 import { scanCollections, type CollectionScan } from "./scan.ts";
 import { lockedPath } from "./sync-lock.ts";
-import { breathe, removeInBatches, syncCollection, type CollectionRun } from "./sync-collection.ts";
+import { breathe, removeInBatches, syncCollection, type CollectionRun, wasSynced } from "./sync-collection.ts";
 
 export type SyncOptions = {
   /** Reads and cuts every file again; embeddings are reused. */
@@ -119,6 +121,8 @@ export async function syncOpenIndex(index: Index, home: Home, options: SyncOptio
   if (home.kind === "agent" && options.collections === undefined) removed = await removeOtherCollections(run);
   const outdated = removed + collections.reduce((sum, report) => sum + report.changed + report.removed, 0);
   if (outdated > 0 && options.keepsTexts !== true) forgetOutdated(index, home);
+  const isCut = home.collections.every((one) => wanted.includes(one) || wasSynced(index, one.name));
+  if (isCut && readMeta(index, UNCUT) !== null) writeMeta(index, UNCUT, null);
   const passages = passageTotal(index);
   const written = passagesAfter(index, lastPassage);
   const isCounted = await renewCommonTerms(index, signal);

@@ -3,6 +3,7 @@ import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { copyFileSync, existsSync, mkdirSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { withWriterLock } from "../../src/store/lock.ts";
+import { openIndex } from "../../src/store/open.ts";
 import { connectStdio } from "../mcp/clients.ts";
 import { qmdHome, type QmdTestHome } from "./homes.ts";
 
@@ -80,6 +81,15 @@ test("of two searches that come first on an index that qmd made both answer", as
   const home = await broughtAlong();
   const both = await Promise.all([home.json("search", "router", "--json"), home.json("search", "router", "--json")]);
   expect(both.map((rows) => rows.length)).toEqual([2, 2]);
+  home.remove();
+});
+
+test("an index that qmd made counts as made ready only when its documents have been cut", async () => {
+  const home = await broughtAlong();
+  // As one is left that was killed between giving the file its tables and cutting the first document.
+  openIndex(home.indexPath, { mode: "write" }).close();
+  expect(await home.json("search", "router", "--json")).toHaveLength(2);
+  expect((await home.run("search", "router", "--json")).stderr).toBe("");
   home.remove();
 });
 
