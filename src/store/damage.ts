@@ -1,5 +1,6 @@
 import {
   closeSync,
+  constants,
   existsSync,
   fstatSync,
   openSync,
@@ -7,6 +8,7 @@ import {
   readSync,
   renameSync,
   rmSync,
+  type Stats,
   statSync,
   writeFileSync,
 } from "node:fs";
@@ -14,17 +16,38 @@ import { MemqError } from "../errors.ts";
 
 const MAGIC = "SQLite format 3\0";
 
-/** What is wrong with a file that should be an SQLite database, judged by its first page and its length; null when nothing is. */
-export function damageOf(path: string): string | null {
-  const file = openSync(path, "r");
+/** Opens what should be an index to look at its header. A pipe is not waited for: whatever is no file throws `NO_FILE`. */
+function withFile<T>(path: string, look: (file: number, stats: Stats) => T): T {
+  let file: number;
   try {
-    const stat = fstatSync(file);
-    if (stat.isDirectory()) {
-      throw new MemqError("NO_FILE", `A folder stands where the index should be: ${path}.`, {
-        hint: "Move it away, or choose another place for the index.",
-      });
-    }
-    const { size, ino } = stat;
+    file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  } catch (error) {
+    // So the system says that it is a socket, or a device that is not there.
+    throw ["ENXIO", "ENODEV"].includes((error as NodeJS.ErrnoException).code ?? "") ? noFile(path, OTHER) : error;
+  }
+  try {
+    const stats = fstatSync(file);
+    if (!stats.isFile()) throw noFile(path, stats.isDirectory() ? "A folder" : OTHER);
+    return look(file, stats);
+  } finally {
+    closeSync(file);
+  }
+}
+
+const OTHER = "A pipe, a socket or a device";
+
+function noFile(path: string, what: string): MemqError {
+  return new MemqError("NO_FILE", `${what} stands where the index should be: ${path}.`, {
+    hint: "Move it away, or choose another place for the index.",
+  });
+}
+
+/**
+ * What is wrong with a file that should be an SQLite database, judged by its first page and its length; null when nothing is. Throws
+ * `NO_FILE` for what is no file.
+ */
+export function damageOf(path: string): string | null {
+  return withFile(path, (file, { size, ino }) => {
     if (size === 0) return null;
     if (isReported(path, ino)) return "malformed";
     const header = Buffer.alloc(100);
@@ -34,9 +57,7 @@ export function damageOf(path: string): string | null {
     // The page count holds only when it was written together with the change counter; pages may still stand in the WAL.
     const counted = header.readUInt32BE(24) === header.readUInt32BE(92);
     return counted && pages * pageSize > size && !existsSync(`${path}-wal`) ? "cut short" : null;
-  } finally {
-    closeSync(file);
-  }
+  });
 }
 
 /**
@@ -80,13 +101,10 @@ export const APPLICATION_ID = 0x6d_65_6d_71;
 
 /** Whether a file carries our mark; one that doesn't may still be ours, since the mark reaches the file with the next checkpoint. */
 export function hasMark(path: string): boolean {
-  const file = openSync(path, "r");
-  try {
+  return withFile(path, (file) => {
     const id = Buffer.alloc(4);
     return readSync(file, id, 0, 4, 68) === 4 && id.readUInt32BE(0) === APPLICATION_ID;
-  } finally {
-    closeSync(file);
-  }
+  });
 }
 
 /** Whether SQLite says that the file is no database or malformed. */

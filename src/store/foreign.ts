@@ -99,9 +99,10 @@ function fromBytes(bytes: Uint8Array, dims: number | null): Float32Array | null 
 }
 
 function withForeign<T>(path: string, read: (tables: Set<string>, db: Database) => T, otherwise: T): T {
-  if (!existsSync(path) || damageOf(path) !== null) return otherwise;
+  if (!existsSync(path)) return otherwise;
   let db: Database | undefined;
   try {
+    if (damageOf(path) !== null) return otherwise;
     db = new Database(path, { readonly: true });
     db.run("PRAGMA busy_timeout = 1000");
     return read(tableNames(db), db);

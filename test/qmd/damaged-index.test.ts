@@ -1,10 +1,11 @@
 import { Database } from "bun:sqlite";
-import { expect, test } from "bun:test";
+import { expect, setDefaultTimeout, test } from "bun:test";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { memq } from "../cli/program.ts";
 import { homesUntilEnd } from "./homes.ts";
 
+setDefaultTimeout(60_000);
 const homeOf = homesUntilEnd();
 
 test("a search that meets damage behind the first page fails in words, and the next update rebuilds the index", async () => {
@@ -32,6 +33,34 @@ test("a search that meets damage behind the first page fails in words, and the n
   const mended = await memq(["search", "kilo7", "--json"], { env });
   expect(JSON.parse(mended.stdout)[0].file).toBe("qmd://notes/n7.md");
   rmSync(root, { recursive: true, force: true });
+});
+
+test("a pipe or a socket where the index should be made every command wait for ever", async () => {
+  const home = await homeOf({ "n/a.md": "walnut\n" }, { sync: false });
+  mkdirSync(dirname(home.indexPath), { recursive: true });
+  const commands = [["search", "walnut"], ["query", "walnut"], ["get", "n/a.md"], ["update"], ["status"], ["cleanup"]];
+  const sentence = `A pipe, a socket or a device stands where the index should be: ${home.indexPath}.`;
+  const isRefused = async (run: Promise<{ exitCode: number; stdout: string; stderr: string }>): Promise<void> => {
+    const { exitCode, stdout, stderr } = await run;
+    expect({ exitCode, isSaid: `${stdout}${stderr}`.includes(sentence) }).toEqual({ exitCode: 1, isSaid: true });
+  };
+  expect(Bun.spawnSync(["mkfifo", home.indexPath]).exitCode).toBe(0);
+  for (const args of commands) await isRefused(home.run(...args));
+  rmSync(home.indexPath);
+  const server = Bun.listen({ unix: home.indexPath, socket: { data() {} } });
+  for (const args of commands) await isRefused(home.run(...args));
+  server.stop();
+
+  const [workspace, state] = [join(home.root, "n"), join(home.root, "state")];
+  const index = join(state, "pipe.sqlite");
+  mkdirSync(state);
+  expect(Bun.spawnSync(["mkfifo", index]).exitCode).toBe(0);
+  writeFileSync(
+    join(state, "openclaw.json"),
+    JSON.stringify({ agents: { defaults: { workspace, memorySearch: { store: { path: index } } } } }),
+  );
+  const asked = await memq(["memory", "search", "walnut", "--json", "--state-dir", state], { env: home.env });
+  expect(`${asked.stdout}${asked.stderr}`).toContain("A pipe, a socket or a device stands where the index should be");
 });
 
 test("another program's table called like one of qmd's was shown as SQLite's own words", async () => {
