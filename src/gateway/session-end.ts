@@ -4,11 +4,11 @@ import type { Frame, MessageDecoder } from "./framing.ts";
 import type { Connection } from "./jsonrpc.ts";
 
 /**
- * How long running requests may still answer when the input ends. An answer that nobody reads is waited for till the end, and the end of
- * input may be met late, in the middle of making a large answer: the sum leaves room for that within a second.
+ * How long running requests may still answer when the input ends, and by when all must be closed. An answer that nobody reads is waited
+ * for till the end, and the end of input may be met late, in the middle of making a large answer: that has room within a second.
  */
 const GRACE_MS = 550;
-const CLOSE_MS = 200;
+const CLOSED_BY_MS = 750;
 
 /**
  * What ends the process of a server on stdin and stdout: lets what is running finish for a moment, cancels the rest, closes what is
@@ -22,11 +22,12 @@ export function endOfSession(
   let stopping: Promise<never> | null = null;
   return () => {
     stopping ??= (async () => {
-      setTimeout(() => process.exit(0), GRACE_MS + CLOSE_MS + 50).unref();
+      const closedBy = Bun.sleep(CLOSED_BY_MS);
+      setTimeout(() => process.exit(0), CLOSED_BY_MS + 50).unref();
       await Promise.race([connection.settled(), Bun.sleep(GRACE_MS)]);
       connection.cancelAll();
       await connection.settled();
-      await Promise.race([close(), Bun.sleep(CLOSE_MS)]);
+      await Promise.race([close(), closedBy]);
       await stream.flushed();
       process.exit(0);
     })();
