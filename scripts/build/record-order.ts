@@ -26,8 +26,7 @@ function recorded(args: string[]): string[] {
 
 try {
   const corpus = seededCorpus(3);
-  // Enough of them that counts of common terms are kept.
-  writeNotes(corpus, notes, 0, 1200);
+  writeNotes(corpus, notes, 0, 300);
   const query = `${corpus.word(30)} ${corpus.word(45)} ${corpus.word(60)}`;
   const memory = ["--workspace", notes, "--state-dir", join(folder, "state")];
   run(["collection", "add", notes, "--name", "notes"]);

@@ -1,4 +1,3 @@
-import { commonTerms } from "./common-terms.ts";
 import { varints } from "./corpus-stats.ts";
 import type { Index, KeywordCandidate, KeywordMatch, KeywordPhrase, Scope } from "./types.ts";
 
@@ -52,18 +51,6 @@ function bestInScope(index: Index, expression: string, options: Scope & { limit:
     : query.all(...values, JSON.stringify(options.documentIds));
 }
 
-/** Those of the passages that are in scope, and whose document each is. */
-export function passagesInScope(index: Index, passageIds: readonly number[], scope: Scope): Map<number, number> {
-  const inDocuments = scope.documentIds === undefined ? "" : "AND d.id IN (SELECT value FROM json_each(?3))";
-  const query = index.db.query<[], string[]>(
-    `SELECT p.id, d.id FROM json_each(?1) asked CROSS JOIN memq_passages p ON p.id = asked.value
-     CROSS JOIN documents d ON d.id = p.document_id
-     WHERE d.active = 1 AND d.collection IN (SELECT value FROM json_each(?2)) ${inDocuments}`,
-  );
-  const values = [passageIds, scope.collections, ...(scope.documentIds === undefined ? [] : [scope.documentIds])];
-  return new Map(query.values(...values.map((list) => JSON.stringify(list))) as [number, number][]);
-}
-
 /** The FTS5 expression of a match, or null when it asks for nothing; every token is a quoted string, so none is ever syntax. */
 function ftsExpression(match: KeywordMatch): string | null {
   const phrases = (list: readonly KeywordPhrase[] | undefined): string[] =>
@@ -86,7 +73,7 @@ function ftsPhrase(phrase: KeywordPhrase): string | null {
 
 /**
  * How many passages hold each token, in body or name; 0 for a token that none holds. Counting walks over a token's passages: what
- * is `known` or kept is not counted again. One statement for all takes a third of the time of one each.
+ * is `known` is not counted again. One statement for all takes a third of the time of one each.
  */
 export function documentFrequencies(
   index: Index,
@@ -94,10 +81,7 @@ export function documentFrequencies(
   known?: ReadonlyMap<string, number>,
 ): Map<string, number> {
   const frequencies = new Map(tokens.map((token) => [token, known?.get(token) ?? 0]));
-  const asked = tokens.filter((token) => known?.has(token) !== true);
-  const kept = commonTerms(index, asked);
-  for (const [token, { passages }] of kept) frequencies.set(token, passages);
-  const unknown = asked.filter((token) => !kept.has(token));
+  const unknown = tokens.filter((token) => known?.has(token) !== true);
   if (unknown.length === 0) return frequencies;
   const counted = index.db
     .query<[], [string]>(

@@ -6,16 +6,7 @@ import { damageOf, isDamage, rememberOpened, setAside } from "./damage.ts";
 import { isForeign, isOtherDatabase } from "./foreign.ts";
 import { expectsMuchWork } from "../long-running.ts";
 import { patienceMs } from "./patience.ts";
-import {
-  hasQmdTriggers,
-  isComplete,
-  memqTables,
-  migrate,
-  qmdWasHere,
-  SCHEMA_VERSION,
-  schemaState,
-  tableNames,
-} from "./schema.ts";
+import { hasQmdTriggers, memqTables, migrate, qmdWasHere, SCHEMA_VERSION, schemaState, tableNames } from "./schema.ts";
 import type { Index } from "./types.ts";
 
 /** How long a reader waits for the short moments in which even WAL makes readers wait. */
@@ -97,8 +88,7 @@ export function openReadyIndex(path: string): Index | null {
     db.run("PRAGMA busy_timeout = 0; PRAGMA synchronous = NORMAL");
     const tables = tableNames(db);
     refuseUnusable(db, tables, path);
-    if (schemaState(db, tables).version === SCHEMA_VERSION && isComplete(tables))
-      return indexOf(db, path, "write", "ready", []);
+    if (schemaState(db, tables).version === SCHEMA_VERSION) return indexOf(db, path, "write", "ready", []);
     db.close();
     return null;
   } catch (error) {
@@ -130,8 +120,7 @@ function connectForWriting(path: string, warnings: string[], patienceMs: number)
     );
     // The journal may hold 32 MB before it is written back: each time the disk is waited for twice.
     db.run("PRAGMA wal_autocheckpoint = 8000");
-    if (schemaState(db, tables).version !== SCHEMA_VERSION || !isComplete(tables) || qmdWasHere(db, tables))
-      migrate(db);
+    if (schemaState(db, tables).version !== SCHEMA_VERSION || qmdWasHere(db, tables)) migrate(db);
     probe(db);
     return indexOf(db, path, "write", "ready", warnings);
   } catch (error) {
@@ -149,8 +138,6 @@ function probe(db: Database): void {
     "memq_files",
     "memq_passages",
     "memq_fts_data",
-    "memq_common_terms",
-    "memq_common_counts",
     "memq_vectors",
   ]) {
     db.query(`SELECT 1 FROM ${table} LIMIT 1`).get();

@@ -1,5 +1,3 @@
-import type { CommonChanges } from "./common-changes.ts";
-import { tokensOf } from "./keyword.ts";
 import type { Index, PassageRow, PassageToStore } from "./types.ts";
 
 type StoredPassage = Omit<PassageRow, "triggers" | "projects"> & { triggers: string | null; projects: string | null };
@@ -93,12 +91,11 @@ export function readPassageKeys(index: Index, documentId: number): { vectorKey: 
     .all(documentId);
 }
 
-/** Deletes the passages of documents from the table and from the full-text index; `common` is told of each. */
-export function removePassages(index: Index, documentIds: readonly number[], common: CommonChanges | null): void {
+/** Deletes the passages of documents from the table and from the full-text index. */
+export function removePassages(index: Index, documentIds: readonly number[]): void {
   const { db } = index;
   const ofDocument = db.query<{ id: number }, [number]>("SELECT id FROM memq_passages WHERE document_id = ?");
   const ids = documentIds.flatMap((documentId) => ofDocument.all(documentId).map(({ id }) => id));
-  if (common !== null) for (const [id, tokens] of tokensOf(index, ids)) common.removed(id, tokens);
   // The full-text index writes its buffer out whenever a row id is below the last one: in order, that happens once.
   const fromIndex = db.query("DELETE FROM memq_fts WHERE rowid = ?");
   for (const id of ids.sort((a, b) => a - b)) fromIndex.run(id);
@@ -106,13 +103,12 @@ export function removePassages(index: Index, documentIds: readonly number[], com
   if (ids.length > 0) for (const documentId of documentIds) fromTable.run(documentId);
 }
 
-/** Inserts the passages of a document; `documentHash` decides which existing vectors they take over, `common` is told of each. */
+/** Inserts the passages of a document; `documentHash` decides which existing vectors they take over. */
 export function writePassages(
   index: Index,
   documentId: number,
   documentHash: string,
   passages: readonly PassageToStore[],
-  common: CommonChanges | null,
 ): void {
   const { db } = index;
   const keys = vectorKeys(index, documentHash, passages);
@@ -136,7 +132,6 @@ export function writePassages(
       toJson(passage.projects),
     );
     insertTokens.run(lastInsertRowid, passage.tokens, passage.nameTokens);
-    common?.added(Number(lastInsertRowid), { body: passage.tokens, name: passage.nameTokens });
   });
 }
 

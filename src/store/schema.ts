@@ -80,11 +80,6 @@ export function memqTables(scope: "main" | "temp"): string {
     create(
       "memq_flush (session_key TEXT PRIMARY KEY, compaction_count INTEGER NOT NULL, at INTEGER NOT NULL) WITHOUT ROWID",
     ),
-    // Blobs beside a row id and not within a primary key: a tree of keys holds few of them to a page.
-    create(
-      "memq_common_terms (term TEXT PRIMARY KEY, number INTEGER NOT NULL, passages INTEGER NOT NULL) WITHOUT ROWID",
-    ),
-    create("memq_common_counts (id INTEGER PRIMARY KEY, counts BLOB NOT NULL)"),
     `CREATE VIRTUAL TABLE IF NOT EXISTS ${scope}.memq_fts USING fts5(body, name, tokenize=${tokenizer()});`,
     `CREATE VIRTUAL TABLE IF NOT EXISTS ${scope}.memq_terms USING fts5vocab(${scope === "temp" ? "temp, " : ""}memq_fts, 'row');`,
   ].join("\n");
@@ -142,11 +137,6 @@ export function qmdWasHere(db: Database, tables: ReadonlySet<string>): boolean {
 /** Whether the triggers are there that qmd makes whenever it opens a file without them. */
 export function hasQmdTriggers(tables: ReadonlySet<string>): boolean {
   return QMD_TRIGGERS.some((name) => tables.has(name));
-}
-
-/** Whether the file has the tables that came after the first files of this version. */
-export function isComplete(tables: ReadonlySet<string>): boolean {
-  return tables.has("memq_common_terms") && tables.has("memq_common_counts");
 }
 
 /** Creates what is missing, and puts a file that qmd used back into the state in which qmd rebuilds its own full-text table. */

@@ -1,4 +1,3 @@
-import { commonChanges } from "./common-changes.ts";
 import { inTransaction } from "./open.ts";
 import { readPassageKeys, removePassages, writePassages } from "./passages.ts";
 import type { DocumentDraft, Index } from "./types.ts";
@@ -26,10 +25,8 @@ export function writeDocuments(index: Index, drafts: readonly DocumentDraft[]): 
       for (const { vectorKey, textHash } of keys) released.set(vectorKey, textHash);
       if (keys.length === 0 && written.replaced !== null) uncut.push(written.replaced);
     }
-    const common = commonChanges(index);
-    removePassages(index, ids, common);
-    for (const [i, draft] of drafts.entries()) writePassages(index, ids[i] ?? 0, draft.hash, draft.passages, common);
-    common?.write();
+    removePassages(index, ids);
+    for (const [i, draft] of drafts.entries()) writePassages(index, ids[i] ?? 0, draft.hash, draft.passages);
     releaseVectors(index, released);
     removeContentVectors(index, uncut);
     return { ids, added };
@@ -101,9 +98,7 @@ export function removeDocuments(index: Index, ids: readonly number[]): void {
       if (keys.length === 0) uncut.push(hash);
       index.db.query("DELETE FROM memq_files WHERE document_id = ?").run(id);
     }
-    const common = commonChanges(index);
-    removePassages(index, ids, common);
-    common?.write();
+    removePassages(index, ids);
     releaseVectors(index, released);
     removeContentVectors(index, uncut);
   });

@@ -2,8 +2,6 @@ import type { EmbeddingProvider } from "../embed/types.ts";
 import { hasChanged } from "../home/file-stamp.ts";
 import { isInside, realPath } from "../home/paths.ts";
 import type { Collection, Home } from "../home/types.ts";
-import { expectMuchWork } from "../long-running.ts";
-import { areCommonTermsDue, buildCommonTerms } from "../store/common-building.ts";
 import { isDamage, reportDamage } from "../store/damage.ts";
 import { documentCounts, documentsOf } from "../store/documents.ts";
 import { withWriterLock } from "../store/lock.ts";
@@ -125,7 +123,6 @@ export async function syncOpenIndex(index: Index, home: Home, options: SyncOptio
   if (isCut && readMeta(index, UNCUT) !== null) writeMeta(index, UNCUT, null);
   const passages = passageTotal(index);
   const written = passagesAfter(index, lastPassage);
-  const isCounted = await renewCommonTerms(index, signal);
   if (written > 0)
     await mergeWritten(index, signal, {
       all: written >= passages * MOST_OF_INDEX,
@@ -137,7 +134,7 @@ export async function syncOpenIndex(index: Index, home: Home, options: SyncOptio
   const sum = (key: "files" | "added" | "changed" | "removed"): number =>
     collections.reduce((total, report) => total + report[key], 0);
   // Readers keep the journal from shrinking by itself.
-  if (written > 0 || isCounted) checkpoint(index);
+  if (written > 0) checkpoint(index);
   return {
     files: sum("files"),
     passages,
@@ -193,14 +190,6 @@ function overallProgress(scans: readonly CollectionScan[], onProgress: (progress
       }
     },
   };
-}
-
-/** Counts common terms anew where the index has grown out of what it keeps of them, or keeps nothing yet; says whether it did. */
-async function renewCommonTerms(index: Index, signal: AbortSignal): Promise<boolean> {
-  if (!areCommonTermsDue(index)) return false;
-  expectMuchWork();
-  for (const _ of buildCommonTerms(index)) await breathe(signal);
-  return true;
 }
 
 /** Merges what the full-text index was given in pieces, which makes searches faster: all of it, or as far as the time goes. */

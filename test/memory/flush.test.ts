@@ -76,7 +76,10 @@ test("remembering a flush while another writes keeps nobody waiting", async () =
 
 test.each<[string, (path: string) => void]>([
   ["that is not there", (path) => rmSync(path)],
-  ["of an earlier schema", (path) => withDatabase(path, (db) => db.run("DROP TABLE memq_common_terms"))],
+  [
+    "of an earlier schema",
+    (path) => withDatabase(path, (db) => db.run("UPDATE memq_meta SET value = '0' WHERE key = 'schema'")),
+  ],
   ["that is damaged", (path) => writeFileSync(path, "SQLite format 3\0 and nothing else")],
 ])("an index %s is not made ready for a flush while a sync has the writer's lock", async (_state, spoil) => {
   const agent = await agentHome();

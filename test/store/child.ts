@@ -1,6 +1,5 @@
 // What tests run in processes of their own: to be killed, or to compete.
 import { appendFileSync } from "node:fs";
-import { buildCommonTerms } from "../../src/store/common-building.ts";
 import { withWriterLock } from "../../src/store/lock.ts";
 import { openIndex } from "../../src/store/open.ts";
 import { missingVectors, putVectors, swapVectors } from "../../src/store/vectors.ts";
@@ -35,8 +34,6 @@ function write(): void {
       draftOf("memory", `${i}.md`, `note ${i} round${round}\n\nrest ${i}`),
     );
     writeDocuments(index, drafts);
-    // Before the next round, which keeps them up, has changed too much.
-    for (const _ of buildCommonTerms(index, 1));
     const identity = identityOf(`model${Math.floor(round / 2)}`);
     const vectors = missingVectors(index, identity).map(({ vectorKey, textHash }) => ({
       vectorKey,

@@ -1,6 +1,5 @@
 import { expect, test } from "bun:test";
 import { join } from "node:path";
-import { commonState } from "../../src/store/common-terms.ts";
 import {
   beginMergingAllTokens,
   checkpoint,
@@ -16,7 +15,6 @@ import { passagesOf } from "../../src/store/passages.ts";
 import { loadVec } from "../../src/store/vec-extension.ts";
 import { vectorDimensions } from "../../src/store/vector-table.ts";
 import { writeDocuments } from "../../src/store/write-documents.ts";
-import { expectExactCounts } from "./common-counts.ts";
 import { draftOf, temporaryFolder } from "./helpers.ts";
 
 const CHILD = join(import.meta.dir, "child.ts");
@@ -41,8 +39,6 @@ test("a writer killed at any moment leaves an index in which nothing is half the
     for (const row of documents) expect(passagesOf(index, row.id)).toHaveLength(2);
     const round = { any: [{ tokens: [`round${[...rounds][0]}`] }] };
     expect(keywordCandidates(index, round, { collections: ["memory"], limit: 100 })).toHaveLength(40);
-    expect(commonState(index)).not.toBeNull();
-    expectExactCounts(index);
     // Each vector has its books and each book its vector.
     const loose = index.db.query(
       `SELECT (SELECT count(*) FROM content_vectors) AS books, (SELECT count(*) FROM vectors_vec_rowids) AS vectors,
