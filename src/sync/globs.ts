@@ -36,8 +36,12 @@ export function writtenOut(pattern: string): string[] {
  * in its composed form too. The one place where a pattern becomes an expression: masks, ignore lists and globs that are asked for
  * all mean the same by `[!x]`.
  */
-export function anyOf(patterns: readonly string[], options: { dot: boolean }): PathMatcher {
-  const matchers = patterns.map((pattern) => readable(pattern, () => matcherOf(pattern, options.dot)));
+export function anyOf(patterns: readonly string[], { dot }: { dot: boolean }): PathMatcher {
+  const folders = dot ? patterns.filter((pattern) => namedFolder(pattern) !== null) : [];
+  const matchers = patterns
+    .filter((pattern) => !folders.includes(pattern))
+    .map((pattern) => readable(pattern, () => matcherOf(pattern, dot)));
+  if (folders.length > 0) matchers.push(inFolders(folders.flatMap((pattern) => namedFolder(pattern) ?? [])));
   const [only] = matchers;
   const matches =
     only !== undefined && matchers.length === 1 ? only : (path: string) => matchers.some((match) => match(path));
@@ -66,18 +70,26 @@ function withoutEscaped(pattern: string): string {
 }
 
 /**
+ * The name that a pattern leaves out with all that is in it, wherever it stands, or null. Nearly every collection has some of these, and
+ * there may be many files: all together are one expression.
+ */
+function namedFolder(pattern: string): string | null {
+  return /^\*\*\/([\w.-]+)\/\*\*$/.exec(pattern)?.[1] ?? null;
+}
+
+function inFolders(names: readonly string[]): PathMatcher {
+  const part = new RegExp(`(?:^|/)(?:${names.map((name) => name.replaceAll(".", String.raw`\.`)).join("|")})(?:/|$)`);
+  return (path) => part.test(path);
+}
+
+/**
  * Many wildcards go to the runtime's own matcher, which takes one pass but knows no groups; a pattern that would need both is refused.
- * Two kinds of patterns that nearly every collection has are matched without a glob's expression: there may be many files.
+ * A mask that is an extension is matched without a glob's expression.
  */
 function matcherOf(pattern: string, dot: boolean): PathMatcher {
   const extension = /^\*\*\/\*(\.[\w.-]+)$/.exec(pattern)?.[1];
   if (extension !== undefined && !dot) {
     return (path) => path.endsWith(extension) && !path.startsWith(".") && !path.includes("/.");
-  }
-  const folder = /^\*\*\/([\w.-]+)\/\*\*$/.exec(pattern)?.[1];
-  if (folder !== undefined && dot) {
-    return (path) =>
-      path === folder || path.startsWith(`${folder}/`) || path.endsWith(`/${folder}`) || path.includes(`/${folder}/`);
   }
   if (mostWildcards(pattern) > MOST_WILDCARDS || /[*+]\([^()]*\*/.test(pattern)) {
     if (/[()[\]{}!+@\\]/.test(pattern)) throw badPattern(pattern, "has too many wildcards beside its groups");
