@@ -91,7 +91,7 @@ describe("memq memory", () => {
     let at: string[] = [];
     let notes = "";
     beforeAll(async () => {
-      notes = mkdtempSync(join(root, "later-"));
+      notes = temporaryFolder("later-");
       at = ["--workspace", notes, "--state-dir", join(notes, "state")];
       mkdirSync(join(notes, "memory"));
       writeFileSync(join(notes, "memory/2026-02-10.md"), "The heron stood still.\n");
