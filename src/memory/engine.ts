@@ -41,7 +41,7 @@ export type MemoryEngine = {
   readonly watching: boolean;
   search(request: MemorySearchRequest): Promise<MemorySearchAnswer>;
   get(request: GetRequest): Promise<GetAnswer>;
-  /** Syncs, or joins the sync that is running; rejects with what made it impossible. */
+  /** Syncs: what had changed by now is indexed then. Rejects with what made it impossible. */
   index(options: IndexOptions): Promise<SyncReport>;
   status(options: { deep: boolean }): Promise<MemoryStatus>;
   /** Whether the index holds no document yet. */
