@@ -16,7 +16,7 @@ import { appendToMemory } from "../../src/memory/append.ts";
 import { sessionContext } from "../../src/memory/context.ts";
 import { withWriterLock } from "../../src/store/lock.ts";
 import { childEnv, memqCommand } from "../cli/program.ts";
-import { temporaryFolder } from "../temporary.ts";
+import { temporaryFolder, temporaryRoot } from "../temporary.ts";
 
 let workspace: string;
 beforeEach(() => {
@@ -112,7 +112,7 @@ describe("appending", () => {
       for (const folder of [notes(), join(notes(), "memory"), state(), join(state(), "memory")]) mkdirSync(folder);
       if (bound.length > 0) for (const folder of [notes(), join(notes(), "memory")]) chownSync(folder, 65534, 65534);
       for (const folder of [join(state(), "memory"), state()]) chmodSync(folder, 0o555);
-      chmodSync(workspace, 0o755);
+      for (const folder of [temporaryRoot, workspace]) chmodSync(folder, 0o755);
     });
     afterEach(() => {
       for (const folder of [state(), join(state(), "memory")]) chmodSync(folder, 0o755);
