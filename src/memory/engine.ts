@@ -41,7 +41,7 @@ export type MemoryEngine = {
   readonly watching: boolean;
   search(request: MemorySearchRequest): Promise<MemorySearchAnswer>;
   get(request: GetRequest): Promise<GetAnswer>;
-  /** Syncs, or joins the sync that is running; rejects with what made it impossible. */
+  /** Syncs: what had changed by now is indexed then. Rejects with what made it impossible. */
   index(options: IndexOptions): Promise<SyncReport>;
   /** With `looks` the folders are compared with the index for `dirty`, as with `deep`. */
   status(options: { deep: boolean; looks?: boolean }): Promise<MemoryStatus>;

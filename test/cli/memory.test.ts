@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { temporaryFolder } from "../temporary.ts";
 import { memq, memqCommand, childEnv } from "./program.ts";
 
 let root = "";
@@ -8,7 +9,7 @@ let place: string[] = [];
 const file = (path: string, text: string | Uint8Array): void => writeFileSync(join(root, path), text);
 
 beforeAll(() => {
-  root = mkdtempSync(join(process.env["HOME"] ?? "/tmp", "cli-"));
+  root = temporaryFolder("cli-");
   mkdirSync(join(root, "ws/memory"), { recursive: true });
   file("ws/MEMORY.md", "# Long-term\n\n- Zeb is Rod's manager.\n- Rod prefers TypeScript.\n");
   file("ws/memory/2026-02-10.md", "# Network\nThe Omada router has VLAN 10 for the cameras.\n");
@@ -90,7 +91,7 @@ describe("memq memory", () => {
     let at: string[] = [];
     let notes = "";
     beforeAll(async () => {
-      notes = mkdtempSync(join(root, "later-"));
+      notes = temporaryFolder("later-");
       at = ["--workspace", notes, "--state-dir", join(notes, "state")];
       mkdirSync(join(notes, "memory"));
       writeFileSync(join(notes, "memory/2026-02-10.md"), "The heron stood still.\n");

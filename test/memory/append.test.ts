@@ -4,24 +4,23 @@ import {
   chownSync,
   existsSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { whileOnlyAppender } from "../../src/memory/append-lock.ts";
 import { appendToMemory } from "../../src/memory/append.ts";
 import { sessionContext } from "../../src/memory/context.ts";
 import { withWriterLock } from "../../src/store/lock.ts";
 import { childEnv, memqCommand } from "../cli/program.ts";
+import { temporaryFolder } from "../temporary.ts";
 
 let workspace: string;
 beforeEach(() => {
-  workspace = mkdtempSync(join(tmpdir(), "memq-append-"));
+  workspace = temporaryFolder("append-");
 });
 afterEach(() => rmSync(workspace, { recursive: true, force: true }));
 
@@ -158,7 +157,7 @@ describe("appending", () => {
   });
 
   test("never writes through a symbolic link, of the file or of its folder", async () => {
-    const outside = mkdtempSync(join(tmpdir(), "memq-outside-"));
+    const outside = temporaryFolder("outside-");
     writeFileSync(join(outside, "x.md"), "untouched");
     symlinkSync(join(outside, "x.md"), join(workspace, "MEMORY.md"));
     expect(append("leak", { target: "long-term" })).rejects.toThrow("symbolic link");
@@ -194,7 +193,7 @@ describe("session context", () => {
   });
 
   test("a folder that is a link is not read through", async () => {
-    const outside = mkdtempSync(join(tmpdir(), "memq-outside-"));
+    const outside = temporaryFolder("outside-");
     writeFileSync(join(outside, "2026-02-10.md"), "secret");
     rmSync(join(workspace, "memory"), { recursive: true });
     symlinkSync(outside, join(workspace, "memory"));

@@ -1,15 +1,16 @@
 import { Database } from "bun:sqlite";
 import { expect, setDefaultTimeout, test } from "bun:test";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { memq } from "../cli/program.ts";
+import { temporaryFolder } from "../temporary.ts";
 import { homesUntilEnd } from "./homes.ts";
 
 setDefaultTimeout(60_000);
 const homeOf = homesUntilEnd();
 
 test("a search that meets damage behind the first page fails in words, and the next update rebuilds the index", async () => {
-  const root = mkdtempSync(join(process.env["HOME"] ?? "/tmp", "damaged-"));
+  const root = temporaryFolder("damaged-");
   const env = { XDG_CONFIG_HOME: join(root, "config"), XDG_CACHE_HOME: join(root, "cache") };
   mkdirSync(join(root, "notes"));
   for (let n = 0; n < 40; n++)

@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { MemqError } from "../../src/errors.ts";
 import { withWriterLock, writerOf } from "../../src/store/lock.ts";
 import { toldByPs } from "../../src/store/process-facts.ts";
-import { temporaryFolder } from "./helpers.ts";
+import { temporaryFolder } from "../temporary.ts";
 
 function newIndexPath(): string {
   return join(temporaryFolder(), "index.sqlite");
