@@ -134,6 +134,25 @@ describe("appending", () => {
       20_000,
     );
 
+    test.skipIf(bound.length > 0 && Bun.which("setpriv") === null)(
+      "memory append failed where the state folder may not even be read, or a lock in it",
+      async () => {
+        const appended = (line: number) => [
+          0,
+          expect.stringMatching(new RegExp(`^Appended to memory/2026-02-10.md:${line}\n`)),
+        ];
+        chmodSync(join(state(), "memory"), 0);
+        expect(await outcome(appending(bound, "- first"))).toMatchObject(appended(3));
+        chmodSync(join(state(), "memory"), 0o755);
+        const lock = join(state(), "memory/main.append.lock");
+        writeFileSync(lock, JSON.stringify({ pid: process.pid, started: "" }), { mode: 0 });
+        expect(await outcome(appending(bound, "- second"))).toMatchObject(appended(4));
+        rmSync(lock);
+        expect(readdirSync(join(notes(), "memory"))).toEqual(["2026-02-10.md"]);
+      },
+      20_000,
+    );
+
     test("an append that may write there waits for one that may not", async () => {
       const [inState, note] = [join(state(), "memory/main.append"), join(notes(), "memory/2026-02-10.md")];
       chmodSync(join(state(), "memory"), 0o755);
