@@ -23,10 +23,11 @@ export function run(invocation: Invocation): Promise<void> {
 
 /** Makes the line searchable by its words. It is written already: that this can't be done now is said, and no failure. */
 async function indexAppended(engine: MemoryEngine, path: string, program: string): Promise<void> {
-  // The first search indexes everything.
-  if (!engine.agent.memory.enabled || engine.isEmpty()) return;
-  const { indexNote } = await import("../../memory/index-note.ts");
+  if (!engine.agent.memory.enabled) return;
   try {
+    // The first search indexes everything.
+    if (engine.isEmpty()) return;
+    const { indexNote } = await import("../../memory/index-note.ts");
     if (await indexNote(engine.agent.home, path)) return;
     notice(`No search finds it before '${program} memory index' has run.`);
   } catch (error) {
