@@ -1,15 +1,17 @@
-// Writes the README's reference of commands and configuration keys from their tables: bun scripts/readme.ts [--check]
+// Writes the README's references of commands, methods and configuration keys from their tables: bun scripts/readme.ts [--check]
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { shownOptions, usageLine, optionUsage } from "../src/cli/help.ts";
 import { COMMANDS } from "../src/cli/table.ts";
+import { methodReference } from "../src/gateway/method-reference.ts";
 import { keyReference } from "../src/home/key-reference.ts";
 
 const path = join(import.meta.dir, "../README.md");
 
 /** The README with its references made anew. */
 export function readmeWithReferences(readme: string): string {
-  return replaced(replaced(readme, "commands", commandReference()), "keys", keyReference());
+  const references = { commands: commandReference(), methods: methodReference(), keys: keyReference() };
+  return Object.entries(references).reduce((text, [name, body]) => replaced(text, name, body), readme);
 }
 
 function replaced(readme: string, name: string, body: string): string {

@@ -1,9 +1,8 @@
 // Runs before every test file: no test reads or writes the developer's own home, index, keys or models.
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { afterAll } from "bun:test";
 import { join } from "node:path";
+import { removeTemporary, temporaryRoot as home } from "./temporary.ts";
 
-const home = mkdtempSync(join(tmpdir(), "memq-test-home-"));
 process.env["HOME"] = home;
 process.env["XDG_CONFIG_HOME"] = join(home, "config");
 process.env["XDG_CACHE_HOME"] = join(home, "cache");
@@ -12,4 +11,8 @@ for (const name of Object.keys(process.env)) {
   if (/(_API_KEY|_TOKEN|_PROXY|_proxy)$/.test(name) || /^(OPENCLAW|QMD|MEMQ(?!_TEST)|AWS)_/.test(name))
     delete process.env[name];
 }
-process.on("exit", () => rmSync(home, { recursive: true, force: true }));
+
+// When the tests are over, also when some failed, or when they are broken off.
+afterAll(removeTemporary);
+process.on("exit", removeTemporary);
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, () => process.exit(1));

@@ -14,13 +14,28 @@ export type Session = {
   /** The engine of an agent; without an id, of the one that `initialize` named. */
   engine(agentId?: string): Promise<MemoryEngine>;
   open(place: MemoryPlace, options: { watch: boolean }): Promise<MemoryEngine>;
-  notify(method: string, params: unknown): void;
+  notify(method: keyof typeof NOTIFICATIONS, params: unknown): void;
   /** Ends the process once the answer is out. */
   end(): void;
   cancel(id: unknown): void;
 };
 
+/** What is sent without being asked, with its parameters. */
+export const NOTIFICATIONS = {
+  "memory.progress": {
+    summary: "While `memory.index` runs, about ten times a second",
+    params: "`phase` (`scan`, `read`, `write`, `embed`), `done`, `total`",
+  },
+  "memory.changed": {
+    summary: "A sync in the background took up what had changed on disk",
+    params: "`agentId`, `added`, `changed`, `removed` (files)",
+  },
+} as const;
+
 export type Method = {
+  /** What it does and what its answer holds, in Markdown, for the README. */
+  summary: string;
+  answer: string;
   params: v.GenericSchema<Record<string, unknown>>;
   /** Answered before `initialize` too. */
   always: boolean;
@@ -28,11 +43,12 @@ export type Method = {
 };
 
 function method<S extends v.GenericSchema<Record<string, unknown>>>(
+  words: Pick<Method, "summary" | "answer">,
   params: S,
   run: (params: v.InferOutput<S>, session: Session, call: Call) => unknown,
   options: { always?: boolean } = {},
 ): Method {
-  return { params, always: options.always ?? false, run };
+  return { ...words, params, always: options.always ?? false, run };
 }
 
 const text = (): v.GenericSchema<string> => v.string("must be a string");
@@ -66,9 +82,16 @@ const moment = (): v.GenericSchema<string | number> => {
 
 const agentId = v.optional(text());
 
+const NOTHING = "nothing";
+
 /** The methods of `memq rpc`; a new one is one entry. Parameters are checked before `run` sees them. */
 export const METHODS: Readonly<Record<string, Method>> = {
   initialize: method(
+    {
+      summary:
+        "Opens an agent's memory, once and first. `watch: false` looks for changes now and then instead of watching",
+      answer: "`protocolVersion`, `serverInfo`, `capabilities`, `status`",
+    },
     v.strictObject({
       agentId,
       workspace: v.optional(text()),
@@ -92,6 +115,11 @@ export const METHODS: Readonly<Record<string, Method>> = {
   ),
 
   "memory.search": method(
+    {
+      summary: "Finds passages. At `deadlineMs` it answers with what it has by then",
+      answer:
+        "`results` (each with `path`, `startLine`, `endLine`, `score`, `vectorScore?`, `textScore?`, `snippet`, `source`, `citation?`, `importance?`, `triggers?`, `explain?`), `provider`, `model?`, `fallback?`, `citations`, `mode`, `degraded?`, `warning?`, `debug?`",
+    },
     v.strictObject({
       agentId,
       query: text(),
@@ -111,11 +139,20 @@ export const METHODS: Readonly<Record<string, Method>> = {
   ),
 
   "memory.get": method(
+    {
+      summary: "Reads a note or some of its lines",
+      answer:
+        "`text`, `path`, and of a part `from`, `lines`, `truncated`, `nextFrom`; of what may not be read `disabled`, `error`, `code`",
+    },
     v.strictObject({ agentId, path: text(), from: v.optional(whole(1)), lines: v.optional(whole(1)) }),
     async ({ agentId, ...request }, session) => (await session.engine(agentId)).get(request),
   ),
 
   "memory.index": method(
+    {
+      summary: "Brings the index up to date",
+      answer: "`files`, `passages`, `added`, `changed`, `removed`, `embedded`, `ms`",
+    },
     v.strictObject({ agentId, force: v.optional(flag(), false) }),
     async ({ agentId, force }, session, { signal }) => {
       const engine = await session.engine(agentId);
@@ -125,11 +162,19 @@ export const METHODS: Readonly<Record<string, Method>> = {
   ),
 
   "memory.status": method(
+    {
+      summary: "What is indexed, by whom it is embedded, and what is wrong",
+      answer: "as `memq memory status --json`, of one agent",
+    },
     v.strictObject({ agentId, deep: v.optional(flag(), false) }),
     async ({ agentId, deep }, session) => (await session.engine(agentId)).status({ deep }),
   ),
 
   "memory.recall": method(
+    {
+      summary: "Entries whose triggers the message calls up",
+      answer: "`entries` (each with `text`, `path`, `startLine`, `matchScore`), `context`, `warning?`",
+    },
     v.strictObject({
       agentId,
       message: text(),
@@ -146,6 +191,10 @@ export const METHODS: Readonly<Record<string, Method>> = {
   ),
 
   "memory.context": method(
+    {
+      summary: "What the agent reads at session start",
+      answer: "`files` (each with `path`, `text`, `truncated`), `warning?`",
+    },
     v.strictObject({ agentId, sessionKey: v.optional(text()), chatType: v.optional(text()) }),
     async ({ agentId, ...request }, session) => {
       const { contextForSession } = await import("../memory/context.ts");
@@ -154,6 +203,7 @@ export const METHODS: Readonly<Record<string, Method>> = {
   ),
 
   "memory.append": method(
+    { summary: "Appends to a note; it is indexed soon after", answer: "`path`, `startLine`, `endLine`" },
     v.strictObject({
       agentId,
       text: text(),
@@ -170,6 +220,10 @@ export const METHODS: Readonly<Record<string, Method>> = {
   ),
 
   "memory.flush": method(
+    {
+      summary: "Whether the session should write down its memories before it is compacted",
+      answer: "`due`, `reason`, `prompt?`, `systemPrompt?`, `path?`",
+    },
     v.strictObject({
       agentId,
       sessionKey: text(),
@@ -187,6 +241,7 @@ export const METHODS: Readonly<Record<string, Method>> = {
   ),
 
   "memory.flushed": method(
+    { summary: "The flush of this compaction cycle is done", answer: NOTHING },
     v.strictObject({ agentId, sessionKey: text(), compactionCount: whole(0) }),
     async ({ agentId, ...request }, session) => {
       const engine = await session.engine(agentId);
@@ -197,21 +252,37 @@ export const METHODS: Readonly<Record<string, Method>> = {
   ),
 
   "session.started": method(
+    { summary: "A session begins; also as a notification", answer: NOTHING },
     v.strictObject({ agentId, sessionKey: text(), sessionFile: v.optional(text()) }),
     async ({ agentId }, session) => (await session.engine(agentId)).sessionStarted(),
   ),
 
   "session.updated": method(
+    { summary: "The transcript of a session has grown; also as a notification", answer: NOTHING },
     v.strictObject({ agentId, sessionKey: text(), sessionFile: v.optional(text()) }),
     async ({ agentId, sessionKey, sessionFile }, session) =>
       (await session.engine(agentId)).sessionUpdated(sessionKey, sessionFile),
   ),
 
-  ping: method(v.strictObject({}), () => ({}), { always: true }),
+  ping: method(
+    { summary: "Answers at once, before `initialize` too", answer: NOTHING },
+    v.strictObject({}),
+    () => ({}),
+    { always: true },
+  ),
 
-  shutdown: method(v.strictObject({}), (_params, session) => session.end(), { always: true }),
+  shutdown: method(
+    { summary: "Answers, and ends the process", answer: NOTHING },
+    v.strictObject({}),
+    (_params, session) => session.end(),
+    { always: true },
+  ),
 
   "$/cancelRequest": method(
+    {
+      summary: "A notification: gives up a request that runs, which is then answered by error −32800",
+      answer: NOTHING,
+    },
     v.strictObject({ id: v.union([v.string(), v.number(), v.null()], "must be the id of a request") }),
     ({ id }, session) => session.cancel(id),
     { always: true },

@@ -42,7 +42,7 @@ export async function serveRpc(defaults: MemoryPlace): Promise<never> {
           live: true,
           watch,
           log: (sentence) => console.error(sentence),
-          onChanged: (agentId, change) => connection.notify("memory.changed", { ...change, agentId }),
+          onChanged: (agentId, change) => session.notify("memory.changed", { ...change, agentId }),
         },
       );
       opening = service.engine();

@@ -12,7 +12,7 @@ import type { SearchContext } from "./search.ts";
 export type EngineSync = {
   readonly watching: boolean;
   readonly state: SyncState;
-  /** Syncs, or joins the sync that is running; rejects with what made it impossible. */
+  /** Syncs: what had changed by now is indexed then. Rejects with what made it impossible. */
   index(wanted: IndexOptions): Promise<SyncReport>;
   /**
    * Before a search: what it has to do without because nothing is indexed yet at the deadline, or can't be, and why the index may be

@@ -41,9 +41,10 @@ export type MemoryEngine = {
   readonly watching: boolean;
   search(request: MemorySearchRequest): Promise<MemorySearchAnswer>;
   get(request: GetRequest): Promise<GetAnswer>;
-  /** Syncs, or joins the sync that is running; rejects with what made it impossible. */
+  /** Syncs: what had changed by now is indexed then. Rejects with what made it impossible. */
   index(options: IndexOptions): Promise<SyncReport>;
-  status(options: { deep: boolean }): Promise<MemoryStatus>;
+  /** With `looks` the folders are compared with the index for `dirty`, as with `deep`. */
+  status(options: { deep: boolean; looks?: boolean }): Promise<MemoryStatus>;
   /** Whether the index holds no document yet. */
   isEmpty(): boolean;
   /** Lends the index, open for reading, for the time of the work. */
@@ -105,12 +106,12 @@ export async function openMemoryEngine(agent: ServedAgent, options: EngineOption
       return readNote(agent, request, memory.limits.getChars);
     },
     index: (wanted) => sync.index(wanted),
-    async status({ deep }) {
+    async status({ deep, looks = false }) {
       const { memoryStatus } = await import("./status.ts");
       return reader.use(async (index) => {
         if (deep) provider.recovered();
         const opened = await provider.by(Date.now() + PROVIDER_MS, index);
-        return memoryStatus({ agent, index, opened, syncs: sync.state, deep });
+        return memoryStatus({ agent, index, opened, syncs: sync.state, deep, looks });
       });
     },
     isEmpty: () => !reader.now(hasDocuments),

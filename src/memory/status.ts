@@ -3,9 +3,9 @@ import type { OpenedProvider } from "../embed/registry.ts";
 import type { EmbeddingProvider } from "../embed/types.ts";
 import type { JsonValue } from "../json.ts";
 import { explainKeys } from "../home/resolve-keys.ts";
-import type { Collection, Home } from "../home/types.ts";
+import type { Collection } from "../home/types.ts";
 import { cachedVectorCount } from "../store/cache.ts";
-import { documentCounts, documentsOf } from "../store/documents.ts";
+import { documentCounts } from "../store/documents.ts";
 import { nextIdentity, servingIdentity } from "../store/identity.ts";
 import { indexSizes } from "../store/maintenance.ts";
 import { passageCounts } from "../store/passages.ts";
@@ -13,9 +13,8 @@ import type { Index, VectorIdentity } from "../store/types.ts";
 import { loadVec } from "../store/vec-extension.ts";
 import { vectorDimensions } from "../store/vector-table.ts";
 import { missingVectorCounts } from "../store/vectors.ts";
-import { isTooLarge, reasonLeftOut } from "../sync/read-document.ts";
-import { scanCollections, type ScannedFile } from "../sync/scan.ts";
 import type { ServedAgent, ServingQmd } from "./backend.ts";
+import { comparedFolders, type ScanStatus } from "./compared-folders.ts";
 import type { SyncState } from "./keeper.ts";
 
 /** What is indexed, by whom it is embedded, and what is wrong. */
@@ -23,7 +22,7 @@ export type MemoryStatus = {
   backend: "builtin" | "qmd";
   files: number;
   chunks: number;
-  /** Files changed that are not indexed yet; only looked at with `deep`, else what this process knows. */
+  /** Files changed that are not indexed yet; only looked at with `looks` or `deep`, else what this process knows. */
   dirty: boolean;
   workspaceDir: string;
   dbPath: string;
@@ -64,12 +63,6 @@ export type MemoryStatus = {
   disabled?: true;
 };
 
-export type ScanStatus = {
-  sources: { source: string; totalFiles: number; issues: string[] }[];
-  totalFiles: number;
-  issues: string[];
-};
-
 export type StatusContext = {
   agent: ServedAgent;
   index: Index;
@@ -77,16 +70,19 @@ export type StatusContext = {
   syncs: SyncState;
   /** Scans the folders and asks the provider for a vector. */
   deep: boolean;
+  /** Scans the folders to tell whether they are as indexed. */
+  looks: boolean;
 };
 
-/** The status of an agent's memory. Without `deep` it costs a few counts; nothing is read from the folders. */
+/** The status of an agent's memory. Without `deep` and `looks` it costs a few counts; nothing is read from the folders. */
 export async function memoryStatus(context: StatusContext): Promise<MemoryStatus> {
   const { agent, index, opened, syncs } = context;
   const { home, memory } = agent;
   const { provider, reason } = opened;
   const fallback = agent.fallback ?? opened.fallback;
   const counts = sourceCounts(index, home.collections);
-  const scan = context.deep ? scanStatus(index, home) : undefined;
+  const folders = context.deep || context.looks ? comparedFolders(index, home) : undefined;
+  const scan = context.deep ? folders?.status : undefined;
   const probe = context.deep && provider !== undefined ? await probedProvider(provider) : undefined;
   const identity = servingIdentity(index);
   const { file, wal } = indexSizes(home.indexPath);
@@ -95,7 +91,7 @@ export async function memoryStatus(context: StatusContext): Promise<MemoryStatus
     backend: agent.backend,
     files: sum(counts.map(({ files }) => files)),
     chunks: sum(counts.map(({ chunks }) => chunks)),
-    dirty: scan?.dirty ?? (syncs.error !== null || (syncs.endedAt === 0 && index.state !== "ready")),
+    dirty: folders?.dirty ?? (syncs.error !== null || (syncs.endedAt === 0 && index.state !== "ready")),
     workspaceDir: home.workspace ?? "",
     dbPath: home.indexPath,
     provider: provider?.id ?? "none",
@@ -125,7 +121,7 @@ export async function memoryStatus(context: StatusContext): Promise<MemoryStatus
     },
     storage: { databaseBytes: file, walBytes: wal },
     ...(probe === undefined ? {} : { embeddingProbe: probe }),
-    ...(scan === undefined ? {} : { scan: scan.status }),
+    ...(scan === undefined ? {} : { scan }),
     ...(syncs.error === null ? {} : { lastSyncError: syncs.error }),
     ...(context.deep ? { settings: explainKeys(agent.config, memory.agentId) } : {}),
     issues: [
@@ -188,58 +184,6 @@ function sourceCounts(index: Index, collections: readonly Collection[]): MemoryS
     bySource.set(source, row);
   }
   return [...bySource.values()];
-}
-
-/**
- * Compares the folders with the index by size and time. Of the files that the index lacks, if they are few, it is told whether a sync
- * would take them: one that holds no text stays out for ever and leaves nothing to do.
- */
-function scanStatus(index: Index, home: Home): { status: ScanStatus; dirty: boolean } {
-  let dirty = false;
-  const sources = new Map<string, ScanStatus["sources"][number]>();
-  const scans = scanCollections(home.collections, { shareFiles: home.kind === "qmd" });
-  for (const { collection, files, skipped, rootProblem } of scans) {
-    const known = new Map(documentsOf(index, collection.name).map((document) => [document.path, document]));
-    const lacking = files.filter(({ path }) => !known.has(path));
-    const leftOut = lacking.length > MOST_READ ? [] : leftOutOf(lacking, home, collection);
-    const isChanged = files.some(({ path, size, mtimeMs }) => {
-      const document = known.get(path);
-      return document !== undefined && (document.size !== size || document.mtimeMs !== mtimeMs);
-    });
-    const isGone = files.length - lacking.length !== known.size;
-    dirty ||= isChanged || isGone || leftOut.length < lacking.length;
-    const row = sources.get(collection.source) ?? { source: collection.source, totalFiles: 0, issues: [] };
-    row.totalFiles += files.length;
-    if (rootProblem !== undefined) row.issues.push(`${collection.root}: ${rootProblem}`);
-    const problems = leftOut.filter(({ reason }) => reason !== "");
-    for (const { path, reason } of [...skipped, ...problems]) row.issues.push(`${path}: ${reason}`);
-    sources.set(collection.source, row);
-  }
-  const rows = [...sources.values()];
-  const issues = rows.flatMap((row) => row.issues);
-  return { status: { sources: rows, totalFiles: sum(rows.map(({ totalFiles }) => totalFiles)), issues }, dirty };
-}
-
-/** More files than these are taken for new without a look into them. */
-const MOST_READ = 100;
-
-/** And more bytes, since a server answers nobody else meanwhile. */
-const MOST_READ_BYTES = 8 * 1024 * 1024;
-
-/** Those of the files that a sync leaves out, with its reason; none for a blank one, which needs no word. */
-function leftOutOf(
-  files: readonly ScannedFile[],
-  home: Home,
-  collection: Collection,
-): { path: string; reason: string }[] {
-  const found: { path: string; reason: string }[] = [];
-  let bytes = 0;
-  for (const file of files) {
-    if (!isTooLarge(file) && (bytes += file.size) > MOST_READ_BYTES) continue;
-    const reason = reasonLeftOut(file, home, collection);
-    if (reason !== null) found.push({ path: `${collection.root}/${file.path}`, reason });
-  }
-  return found;
 }
 
 /** Neither the workspace's root files nor its memory folder. */

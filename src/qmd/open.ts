@@ -63,7 +63,7 @@ const OTHERS_MS = 1000;
 
 /** Another program's file: its documents are cut into passages now, and its vectors taken over, unless another writer is at it. */
 async function prepared(index: Index, qmd: QmdHome, notice: Opener["notice"]): Promise<Index> {
-  notice("This index has not been used by memq before: making it ready, once.");
+  notice("This index has not been used by memq before: making it ready.");
   index.close();
   try {
     const [{ withWriterLock }, { syncLockedIndex }] = await Promise.all([
@@ -74,7 +74,10 @@ async function prepared(index: Index, qmd: QmdHome, notice: Opener["notice"]): P
       const { home } = await readQmdHome(qmd.places, { env: process.env, cwd: process.cwd() });
       return syncLockedIndex(home, { embed: false, patienceMs: 0 });
     };
-    await withWriterLock(qmd.places.indexPath, work, { timeoutMs: OTHERS_MS });
+    const { warnings, skipped } = await withWriterLock(qmd.places.indexPath, work, { timeoutMs: OTHERS_MS });
+    for (const warning of warnings) notice(warning);
+    const [first] = skipped;
+    if (first !== undefined) notice(`Not read: ${skipped.length} file(s), ${first.path} since ${first.reason}.`);
   } catch (error) {
     notice(`${messageOf(error)} Searches find little or nothing until the index could be made ready.`);
   }

@@ -38,7 +38,7 @@ export function termPlacer(parsed: ParsedQuery, termsIn: (text: string) => strin
     const places = pattern === "" ? [] : placesOf(text, likely, termsOf);
     let next = 0;
     return (from, to) => {
-      if (from < (places[next - 1]?.at ?? 0)) next = 0;
+      if (from <= (places[next - 1]?.at ?? -1)) next = 0;
       while (next < places.length && places[next]!.at < from) next++;
       const found: string[] = [];
       for (let place = places[next]; place && place.at < to; place = places[++next])

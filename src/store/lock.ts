@@ -90,10 +90,14 @@ function tryLock(path: string): boolean {
 /** Takes away what processes left that died before their file was in place. */
 function clearDrafts(path: string): void {
   const start = `${basename(path)}.`;
-  for (const name of readdirSync(dirname(path))) {
-    const pid = name.startsWith(start) ? /^(\d+)\.[0-9a-z]+$/.exec(name.slice(start.length))?.[1] : undefined;
-    if (pid !== undefined && !isAlive({ pid: Number(pid), started: "" }))
-      rmSync(join(dirname(path), name), { force: true });
+  try {
+    for (const name of readdirSync(dirname(path))) {
+      const pid = name.startsWith(start) ? /^(\d+)\.[0-9a-z]+$/.exec(name.slice(start.length))?.[1] : undefined;
+      if (pid !== undefined && !isAlive({ pid: Number(pid), started: "" }))
+        rmSync(join(dirname(path), name), { force: true });
+    }
+  } catch {
+    // The lock is held by now, and nobody would let go of it: what was left there disturbs nobody.
   }
 }
 

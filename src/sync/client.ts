@@ -10,7 +10,7 @@ import { openWorker } from "./worker-thread.ts";
 export type StartOptions = WorkerSyncOptions & {
   onProgress?: (progress: SyncProgress) => void;
   signal?: AbortSignal;
-  /** Whether a sync that runs already will do; unless false. One that began before a change may have missed it. */
+  /** Whether a sync that others asked for will do, if it has not begun yet; unless false. One that has may have missed a change. */
   joins?: boolean;
   /** Whether batch jobs are waited for where the settings say so; unless false. */
   awaitsJobs?: boolean;
@@ -21,6 +21,8 @@ type Running = {
   listeners: Set<(progress: SyncProgress) => void>;
   /** Callers that still wait; the sync is cancelled when the last one leaves. */
   waiting: number;
+  /** Its place among all that was asked for and begun; none before it has the lock. */
+  readonly begun: number;
   cancelled: boolean;
   result: Promise<SyncReport>;
   cancel(): void;
@@ -29,9 +31,13 @@ type Running = {
 /** The running syncs, by the path that each has locked. */
 const running = new Map<string, Running>();
 
+/** Counts what is asked for and what begins. */
+let events = 0;
+
 /**
- * Syncs a home in a Worker, so that the calling thread stays free. A sync that runs already for the same index and does at least
- * as much is joined; a lesser one is waited for. Aborting `signal` leaves the sync, and ends it when nobody else waits for it.
+ * Syncs a home in a Worker, so that the calling thread stays free: what had changed by the time of the call is in the index when it is
+ * done. A sync of the same index that begins after the call and does at least as much is joined, so that many callers cost two syncs at
+ * most; another one is waited for. Aborting `signal` leaves the sync, and ends it when nobody else waits for it.
  *
  * Rejects with `MemqError`: what `syncIndex` throws, `SYNC_CANCELLED`, or `SYNC_CRASHED` when the Worker died.
  */
@@ -44,10 +50,11 @@ export function startSync(home: Home, options: StartOptions = {}): Promise<SyncR
 async function syncOnce(home: Home, options: StartOptions): Promise<SyncReport> {
   const { onProgress, signal, joins = true, ...wanted } = options;
   const path = lockedPath(home.indexPath, wanted.collections);
+  const asked = events++;
   for (let current = running.get(path); current !== undefined; current = running.get(path)) {
-    if (joins && !current.cancelled && covers(current.options, wanted)) return join(current, onProgress, signal);
-    await settled(current.result);
-    if (signal?.aborted) throw syncCancelled();
+    const isLater = joins && current.begun > asked;
+    if (isLater && !current.cancelled && covers(current.options, wanted)) return join(current, onProgress, signal);
+    await awaited(current, settled(current.result), onProgress, signal);
   }
   const started = launch(home, path, wanted);
   running.set(path, started);
@@ -74,21 +81,34 @@ async function join(
   signal: AbortSignal | undefined,
 ): Promise<SyncReport> {
   sync.waiting += 1;
+  try {
+    return await awaited(sync, sync.result, onProgress, signal);
+  } finally {
+    sync.waiting -= 1;
+    if (sync.waiting === 0) {
+      sync.cancelled = true;
+      sync.cancel();
+    }
+  }
+}
+
+/** `result` of a sync, telling meanwhile how far the sync is; rejects when the caller leaves before it is there. */
+async function awaited<T>(
+  sync: Running,
+  result: Promise<T>,
+  onProgress: ((progress: SyncProgress) => void) | undefined,
+  signal: AbortSignal | undefined,
+): Promise<T> {
   if (onProgress !== undefined) sync.listeners.add(onProgress);
   const left = Promise.withResolvers<never>();
   const leave = (): void => left.reject(syncCancelled());
   if (signal?.aborted) leave();
   signal?.addEventListener("abort", leave, { once: true });
   try {
-    return await Promise.race([sync.result, left.promise]);
+    return await Promise.race([result, left.promise]);
   } finally {
     signal?.removeEventListener("abort", leave);
     if (onProgress !== undefined) sync.listeners.delete(onProgress);
-    sync.waiting -= 1;
-    if (sync.waiting === 0) {
-      sync.cancelled = true;
-      sync.cancel();
-    }
   }
 }
 
@@ -99,14 +119,23 @@ function launch(home: Home, path: string, options: WorkerSyncOptions): Running {
   const tell = (progress: SyncProgress): void => {
     for (const listener of listeners) listener(progress);
   };
-  const work = (): Promise<SyncReport> => runWorker(home, options, tell, cancellation.signal);
-  const result = withWriterLock(path, work, { signal: cancellation.signal }).finally(() => running.delete(path));
+  let begun = Infinity;
+  const work = async (): Promise<SyncReport> => {
+    // Those who ask at the same moment join.
+    await new Promise((resolve) => setImmediate(resolve));
+    if (cancellation.signal.aborted) throw syncCancelled();
+    begun = events++;
+    return runWorker(home, options, tell, cancellation.signal);
+  };
   return {
     options,
     listeners,
     waiting: 0,
+    get begun() {
+      return begun;
+    },
     cancelled: false,
-    result,
+    result: withWriterLock(path, work, { signal: cancellation.signal }).finally(() => running.delete(path)),
     cancel: () => cancellation.abort(syncCancelled()),
   };
 }

@@ -18,7 +18,7 @@ export type FreshnessOptions = {
 /** Keeps the index of a living process up to date; every sync runs in the Worker. */
 export type Freshness = {
   readonly watching: boolean;
-  /** Syncs now; joins a sync that is running. */
+  /** Syncs: what had changed by now is indexed then. */
   sync(options?: StartOptions): Promise<SyncReport>;
   sessionStarted(): void;
   /** A search was answered: looks for changes, at most now and then, and rarely while they are watched. */

@@ -119,8 +119,7 @@ export async function syncOpenIndex(index: Index, home: Home, options: SyncOptio
   if (home.kind === "agent" && options.collections === undefined) removed = await removeOtherCollections(run);
   const outdated = removed + collections.reduce((sum, report) => sum + report.changed + report.removed, 0);
   if (outdated > 0 && options.keepsTexts !== true) forgetOutdated(index, home);
-  const isCut = home.collections.every((one) => wanted.includes(one) || wasSynced(index, one.name));
-  if (isCut && readMeta(index, UNCUT) !== null) writeMeta(index, UNCUT, null);
+  if (readMeta(index, UNCUT) !== null && isCut(index, home, scans)) writeMeta(index, UNCUT, null);
   const passages = passageTotal(index);
   const written = passagesAfter(index, lastPassage);
   if (written > 0)
@@ -148,6 +147,14 @@ export async function syncOpenIndex(index: Index, home: Home, options: SyncOptio
     warnings,
     embedding: embedding.outcome,
   };
+}
+
+/** Whether every collection that the index may hold documents of has been looked at, now or before. */
+function isCut(index: Index, { collections }: Home, scans: readonly CollectionScan[]): boolean {
+  const looked = new Set(
+    scans.filter(({ rootProblem }) => rootProblem === undefined).map((scan) => scan.collection.name),
+  );
+  return collections.length > 0 && collections.every(({ name }) => looked.has(name) || wasSynced(index, name));
 }
 
 const NOT_EMBEDDED: EmbedResult = { embedded: 0, outcome: { state: "off" }, warnings: [] };

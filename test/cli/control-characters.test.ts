@@ -1,12 +1,13 @@
 // A note must not steer the terminal it is printed on: texts and names without control characters, JSON as it was.
 import { afterAll, expect, test } from "bun:test";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { printableName, printableText, withoutCredentials } from "../../src/printable.ts";
 import { qmdHome } from "../qmd/homes.ts";
+import { temporaryFolder } from "../temporary.ts";
 import { memq } from "./program.ts";
 
-const root = mkdtempSync(join(process.env["HOME"] ?? "/tmp", "control-"));
+const root = temporaryFolder("control-");
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 
 const NOTE = "# Cameras \u001B]0;owned\u0007\n\nThe cameras hang \u001B[2J\u009B31m in the hall.\tAll\rof them.\r\n";

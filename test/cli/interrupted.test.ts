@@ -1,13 +1,14 @@
 import { expect, test } from "bun:test";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { temporaryFolder } from "../temporary.ts";
 import { childEnv, memqCommand } from "./program.ts";
 
 test.each([
   ["SIGINT", 130],
   ["SIGTERM", 143],
 ] as const)("%s ends a command with exit code %i, also as seen by a parent", async (signal, code) => {
-  const folder = mkdtempSync(join(process.env["HOME"] ?? "/tmp", "signals-"));
+  const folder = temporaryFolder("signals-");
   const config = join(folder, "config");
   mkdirSync(join(folder, "n"));
   mkdirSync(config);

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { temporaryFolder } from "../temporary.ts";
 import { memq, memqCommand, childEnv } from "./program.ts";
 
 let root = "";
@@ -8,7 +9,7 @@ let place: string[] = [];
 const file = (path: string, text: string | Uint8Array): void => writeFileSync(join(root, path), text);
 
 beforeAll(() => {
-  root = mkdtempSync(join(process.env["HOME"] ?? "/tmp", "cli-"));
+  root = temporaryFolder("cli-");
   mkdirSync(join(root, "ws/memory"), { recursive: true });
   file("ws/MEMORY.md", "# Long-term\n\n- Zeb is Rod's manager.\n- Rod prefers TypeScript.\n");
   file("ws/memory/2026-02-10.md", "# Network\nThe Omada router has VLAN 10 for the cameras.\n");
@@ -83,6 +84,50 @@ describe("memq memory", () => {
     });
     expect(JSON.parse((await memq(["memory", "search", "hedgehog", "--json", ...place])).stdout)).toEqual({
       results: [],
+    });
+  });
+
+  describe("what is written after the first index", () => {
+    let at: string[] = [];
+    let notes = "";
+    beforeAll(async () => {
+      notes = temporaryFolder("later-");
+      at = ["--workspace", notes, "--state-dir", join(notes, "state")];
+      mkdirSync(join(notes, "memory"));
+      writeFileSync(join(notes, "memory/2026-02-10.md"), "The heron stood still.\n");
+      await memq(["memory", "index", ...at]);
+    });
+
+    test("a line that the command line appends is found at once", async () => {
+      const appended = await memq(["memory", "append", "- The standup is at 9:30.", "--date", "2026-02-10", ...at]);
+      expect(appended).toEqual({ stdout: "Appended to memory/2026-02-10.md:2\n", stderr: "", exitCode: 0 });
+      await memq(["memory", "append", "- Ana likes walnuts.", "--target", "long-term", ...at]);
+      expect((await memq(["memory", "search", "standup", ...at])).stdout).toContain("memory/2026-02-10.md:");
+      expect((await memq(["memory", "search", "walnuts", ...at])).stdout).toContain(" MEMORY.md:1-");
+      expect((await memq(["memory", "status", ...at])).stdout).toContain("\nDirty: no\n");
+    });
+
+    test("a search that finds nothing says that files are new, and status that the index is behind", async () => {
+      writeFileSync(join(notes, "memory/egret.md"), "The egret flew off.\n");
+      expect(await memq(["memory", "search", "egret", "--json", ...at])).toMatchObject({
+        stderr: expect.stringContaining("1 file is new or has changed since the last index; 'memq memory index'"),
+        exitCode: 0,
+      });
+      expect((await memq(["memory", "status", ...at])).stdout).toContain("\nDirty: yes\n");
+      await memq(["memory", "index", ...at]);
+      expect((await memq(["memory", "search", "hedgehog", ...at])).stderr).toBe("");
+    });
+
+    test("an appended line that another process keeps from being indexed is written all the same", async () => {
+      const { dbPath } = JSON.parse((await memq(["memory", "status", "--json", ...at])).stdout)[0].status;
+      writeFileSync(`${dbPath}.lock`, JSON.stringify({ pid: process.pid, started: "" }));
+      const appended = await memq(["memory", "append", "- Later.", "--date", "2026-02-10", ...at]);
+      rmSync(`${dbPath}.lock`);
+      expect(appended).toEqual({
+        stdout: "Appended to memory/2026-02-10.md:3\n",
+        stderr: `No search finds it before 'memq memory index' has run: Another process (${process.pid}) is writing to the index.\n`,
+        exitCode: 0,
+      });
     });
   });
 

@@ -1,7 +1,8 @@
 import { beforeAll, expect, test } from "bun:test";
-import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, relative, resolve } from "node:path";
+import { temporaryFolder } from "../temporary.ts";
 import { memq, sourceCommand } from "./program.ts";
 
 /*
@@ -56,7 +57,7 @@ later: true
 `;
 
 const root = resolve(import.meta.dir, "../..");
-const folder = mkdtempSync(join(tmpdir(), "memq-start-"));
+const folder = temporaryFolder("start-");
 const workspace = join(folder, "notes");
 const env = { HOME: folder, XDG_CONFIG_HOME: join(folder, "config"), XDG_CACHE_HOME: join(folder, "cache") };
 const searches = {

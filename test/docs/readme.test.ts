@@ -1,14 +1,14 @@
 // Everything the README shows is run as it stands there.
 import { afterAll, describe, expect, test } from "bun:test";
-import { chmodSync, cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, cpSync, existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { readmeWithReferences } from "../../scripts/readme.ts";
 import { executable, memqCommand } from "../cli/program.ts";
+import { temporaryFolder } from "../temporary.ts";
 
 const root = resolve(import.meta.dir, "../..");
 const readme = readFileSync(join(root, "README.md"), "utf8");
-const folder = mkdtempSync(join(tmpdir(), "memq-readme-"));
+const folder = temporaryFolder("readme-");
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 cpSync(join(root, "test/fixtures/sample"), join(folder, "sample"), { recursive: true });

@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { mkdtempSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { EmbeddingSettings } from "../../src/home/types.ts";
 import { openFallback, openProvider } from "../../src/embed/registry.ts";
 import { parseModelSpec } from "../../src/embed/spec.ts";
+import { temporaryFolder } from "../temporary.ts";
 import { fakeClock, KEY, never, settingsFor } from "./harness.ts";
 import { standIn, type StandIn } from "./servers/stand-in.ts";
 import { openAiWire } from "./servers/wires.ts";
@@ -40,7 +40,7 @@ describe("unset or auto", () => {
   });
 
   test("a local model file that exists comes first, one to be downloaded does not count", async () => {
-    const modelPath = join(mkdtempSync(join(tmpdir(), "memq-model-")), "small.gguf");
+    const modelPath = join(temporaryFolder("model-"), "small.gguf");
     writeFileSync(modelPath, "not really");
     const settings = { provider: "auto", explicit: false, credentials: keys("openai") };
     const local = await open({ ...settings, local: { modelPath } });

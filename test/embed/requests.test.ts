@@ -1,11 +1,11 @@
 // What goes over the wire: path, headers and body of each provider, as its service documents them.
 import { afterEach, describe, expect, test } from "bun:test";
 import { createHash, createHmac } from "node:crypto";
-import { mkdtempSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { EmbeddingSettings } from "../../src/home/types.ts";
 import type { EmbedInput } from "../../src/embed/types.ts";
+import { temporaryFolder } from "../temporary.ts";
 import { failure, fakeClock, KEY, never, opened, settingsFor } from "./harness.ts";
 import { standIn, type Recorded, type StandIn, type Wire } from "./servers/stand-in.ts";
 import * as wires from "./servers/wires.ts";
@@ -323,7 +323,7 @@ describe("bedrock", () => {
   });
 
   test("keys come from the shared file's profile", async () => {
-    const folder = mkdtempSync(join(tmpdir(), "memq-aws-"));
+    const folder = temporaryFolder("aws-");
     const file = join(folder, "credentials");
     writeFileSync(
       file,
@@ -337,7 +337,7 @@ describe("bedrock", () => {
   });
 
   test("keys that were replaced in the shared file are read again", async () => {
-    const file = join(mkdtempSync(join(tmpdir(), "memq-aws-")), "credentials");
+    const file = join(temporaryFolder("aws-"), "credentials");
     const write = (id: string) => writeFileSync(file, `[default]\naws_access_key_id=${id}\naws_secret_access_key=s\n`);
     write("AKIDOLD");
     const server = standIn(wires.titanWire);

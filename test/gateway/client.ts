@@ -1,9 +1,9 @@
-import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Framing } from "../../src/gateway/framing.ts";
 import { frameMessage, MessageDecoder } from "../../src/gateway/framing.ts";
 import { childEnv, memqCommand } from "../cli/program.ts";
+import { temporaryFolder } from "../temporary.ts";
 
 /** An answer as it came; tests look into it. */
 export type Json = ReturnType<typeof JSON.parse>;
@@ -104,7 +104,7 @@ export function startRpc(
 
 /** A workspace with these notes and a state folder beside it, both thrown away with the tests' temporary folder. */
 export function makeHome(notes: Record<string, string>): { workspace: string; stateDir: string } {
-  const root = mkdtempSync(join(process.env["HOME"] ?? tmpdir(), "agent-"));
+  const root = temporaryFolder("agent-");
   const [workspace, stateDir] = [join(root, "ws"), join(root, "state")];
   mkdirSync(workspace);
   for (const [path, text] of Object.entries(notes)) {

@@ -3,7 +3,6 @@ import {
   chmodSync,
   lstatSync,
   mkdirSync,
-  mkdtempSync,
   readFileSync,
   readdirSync,
   readlinkSync,
@@ -12,7 +11,6 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { array, assert, asyncProperty, constantFrom, dictionary, nat, pre, record, string, tuple } from "fast-check";
 import { parse, parseDocument, stringify } from "yaml";
@@ -29,8 +27,9 @@ import {
 } from "../../src/home/index-yml-edit.ts";
 import { readQmdConfig, storeRows, type QmdConfig } from "../../src/home/index-yml.ts";
 import { contextOf, listedContexts } from "../../src/home/qmd-contexts.ts";
+import { temporaryFolder } from "../temporary.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "memq-yml-"));
+const folder = temporaryFolder("yml-");
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 let made = 0;
 const fresh = (text?: string): string => {

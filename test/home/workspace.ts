@@ -1,7 +1,7 @@
-import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { resolveAgentHome, type AgentHome, type AgentHomeRequest } from "../../src/home/agent-home.ts";
+import { temporaryFolder } from "../temporary.ts";
 
 /** A throw-away user's home with a state folder and a workspace in it; nothing of this machine's environment shines through. */
 export type Sandbox = {
@@ -18,7 +18,7 @@ export type Sandbox = {
 
 /** A fresh sandbox below the system's temp folder. */
 export function sandbox(): Sandbox {
-  const home = mkdtempSync(join(tmpdir(), "memq-home-"));
+  const home = temporaryFolder("home-");
   const state = join(home, ".openclaw");
   const workspace = join(state, "workspace");
   mkdirSync(workspace, { recursive: true });

@@ -1,9 +1,9 @@
-import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import plug from "../../src/integrations/openclaw/plug/index.ts";
 import type { PluginApi, SessionUpdate, Tool, ToolContext } from "../../src/integrations/openclaw/plug/api.ts";
 import { memqCommand } from "../cli/program.ts";
+import { temporaryFolder } from "../temporary.ts";
 
 const sample = resolve(import.meta.dir, "../fixtures/sample");
 
@@ -17,7 +17,7 @@ export function plugFolder(): {
   sent(): string;
   remove(): void;
 } {
-  const root = mkdtempSync(join(tmpdir(), "memq-plug-"));
+  const root = temporaryFolder("plug-");
   const [state, workspace, memq] = [join(root, "state"), join(root, "workspace"), join(root, "memq")];
   mkdirSync(state);
   cpSync(sample, workspace, { recursive: true });

@@ -5,7 +5,6 @@ import {
   existsSync,
   lstatSync,
   mkdirSync,
-  mkdtempSync,
   readFileSync,
   readdirSync,
   rmSync,
@@ -20,11 +19,12 @@ import type { SetupPlan, SetupRequest } from "../../src/integrations/setup.ts";
 import { applyPlan, hasChanges } from "../../src/integrations/setup.ts";
 import type { Outcome } from "../cli/program.ts";
 import { executable, memq, memqCommand } from "../cli/program.ts";
+import { temporaryFolder } from "../temporary.ts";
 
 const folders: string[] = [];
 let home = "";
 beforeEach(() => {
-  home = mkdtempSync(join(process.env["HOME"] ?? "", "setup-"));
+  home = temporaryFolder("setup-");
   folders.push(home);
 });
 afterAll(() => folders.forEach((folder) => rmSync(folder, { recursive: true, force: true })));

@@ -4,9 +4,9 @@ import { once } from "node:events";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pullModel, presentModel, type ModelFolders } from "../../src/llama/models.ts";
+import { temporaryFolder } from "../temporary.ts";
 
 const content = Buffer.concat([Buffer.from("GGUF"), Buffer.alloc(300_000, "model ")]);
 const spec = "hf:user/Small-GGUF/small-q8.gguf";
@@ -70,7 +70,7 @@ let folder: string;
 let folders: ModelFolders;
 beforeEach(() => {
   hub = startHub();
-  folder = mkdtempSync(join(tmpdir(), "memq-download-"));
+  folder = temporaryFolder("download-");
   folders = { own: folder, others: [] };
   process.env["HF_ENDPOINT"] = hub.url;
 });

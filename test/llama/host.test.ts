@@ -9,6 +9,7 @@ import { hostAddress } from "../../src/llama/address.ts";
 import { modelHost } from "../../src/llama/client.ts";
 import type { HostInfo } from "../../src/llama/protocol.ts";
 import { memqCommand } from "../cli/program.ts";
+import { temporaryFolder } from "../temporary.ts";
 import { models, testFolder, type TestFolder } from "./models-folder.ts";
 
 // Several hosts start here, each loading llama.cpp, perhaps on a busy machine.
@@ -82,8 +83,9 @@ describe("one host", () => {
 
   test("keeps a short socket path where the runtime folder is deep or foreign", () => {
     begin();
-    const runtime = process.env["XDG_RUNTIME_DIR"];
+    const { XDG_RUNTIME_DIR: runtime, TMPDIR: temporary } = process.env;
     try {
+      process.env["TMPDIR"] = temporaryFolder();
       for (const path of [`/tmp/${"deep/".repeat(30)}`, "/proc/1/nowhere", "/etc/hostname/none", "relative"]) {
         process.env["XDG_RUNTIME_DIR"] = path;
         const { socket } = hostAddress(folder.path);
@@ -94,7 +96,8 @@ describe("one host", () => {
       expect(Buffer.byteLength(hostAddress(folder.path).socket)).toBeLessThan(100);
     } finally {
       process.env["XDG_RUNTIME_DIR"] = runtime;
-      delete process.env["TMPDIR"];
+      if (temporary === undefined) delete process.env["TMPDIR"];
+      else process.env["TMPDIR"] = temporary;
     }
   });
 

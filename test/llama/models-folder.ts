@@ -1,7 +1,7 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { modelHost, type ModelHost } from "../../src/llama/client.ts";
+import { temporaryFolder } from "../temporary.ts";
 
 const fixtures = resolve(import.meta.dir, "../fixtures/models");
 
@@ -19,7 +19,7 @@ export function testFolder(): TestFolder {
   // A host that a failed test leaves behind goes by itself.
   process.env["MEMQ_MODEL_IDLE_MS"] = "20000";
   process.env["MEMQ_MODEL_THREADS"] = "1";
-  const path = mkdtempSync(join(tmpdir(), "memq-models-"));
+  const path = temporaryFolder("models-");
   const host = modelHost({ modelsFolder: path });
   return {
     path,

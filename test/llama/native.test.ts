@@ -1,13 +1,13 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Database } from "bun:sqlite";
 import type { EmbeddedArchive } from "../../src/llama/embedded.ts";
 import { nativeFolder, unpackedFolder, vecExtensionPath } from "../../src/llama/native.ts";
+import { temporaryFolder } from "../temporary.ts";
 
 let base: string;
-beforeEach(() => (base = mkdtempSync(join(tmpdir(), "memq-native-"))));
+beforeEach(() => (base = temporaryFolder("native-")));
 afterEach(() => rmSync(base, { recursive: true, force: true }));
 
 const contents = {

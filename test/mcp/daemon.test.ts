@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { memq } from "../cli/program.ts";
 import { makeHome } from "../gateway/client.ts";
 import { qmdHome, type QmdTestHome } from "../qmd/homes.ts";
 
@@ -21,7 +22,7 @@ const start = (...args: string[]) => home.run("mcp", "--http", "--daemon", "--po
 
 async function started(...args: string[]): Promise<{ pid: number; base: string; log: string }> {
   const { stdout, stderr, exitCode } = await start(...args);
-  expect([exitCode, stderr]).toEqual([0, ""]);
+  expect([exitCode, stderr.replace(/^Stop it with: .*\n$/, "")]).toEqual([0, ""]);
   const [, base = "", pid = "", log = ""] = /^Started on (\S+)\/mcp \(PID (\d+)\)\nLogs: (\S+)\n$/.exec(stdout) ?? [];
   return { pid: Number(pid), base, log };
 }
@@ -57,6 +58,23 @@ test("a server in the background takes requests when it is said to have started,
   expect(existsSync(pidFile)).toBe(false);
   expect(readFileSync(log, "utf8")).toContain("Shutting down (SIGTERM)...");
   expect(await home.run("mcp", "stop")).toMatchObject({ exitCode: 0, stdout: "Not running (no PID file).\n" });
+});
+
+test("a server of an agent says how to stop it, and a stop that finds none names those of other homes", async () => {
+  const { workspace, stateDir } = makeHome({ "MEMORY.md": "- A heron.\n" });
+  const env = { OPENCLAW_STATE_DIR: stateDir };
+  const args = ["mcp", "--daemon", "--port", "0", "--workspace", workspace];
+  const { stdout, stderr } = await memq(args, { env });
+  const pid = /\(PID (\d+)\)/.exec(stdout)?.[1];
+  const command = `memq mcp stop --workspace ${workspace}`;
+  expect(stderr).toBe(`Stop it with: ${command}\n`);
+  expect((await memq(args, { env })).stderr).toContain(`Run '${command}' first.`);
+  expect(await memq(["mcp", "stop"], { env, cwd: workspace })).toMatchObject({
+    stdout: "Not running (no PID file).\n",
+    stderr: `The server of another home runs (PID ${pid}); stop it with: ${command}\n`,
+  });
+  expect((await memq(command.split(" ").slice(1), { env })).stdout).toBe(`Stopped memq MCP server (PID ${pid}).\n`);
+  expect(await memq(["mcp", "stop"], { env, cwd: workspace })).toMatchObject({ stderr: "" });
 });
 
 test("pain 22: a number that another process has by now is not believed: the stranger is left alone", async () => {

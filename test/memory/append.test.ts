@@ -4,24 +4,23 @@ import {
   chownSync,
   existsSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { whileOnlyAppender } from "../../src/memory/append-lock.ts";
 import { appendToMemory } from "../../src/memory/append.ts";
 import { sessionContext } from "../../src/memory/context.ts";
 import { withWriterLock } from "../../src/store/lock.ts";
 import { childEnv, memqCommand } from "../cli/program.ts";
+import { temporaryFolder, temporaryRoot } from "../temporary.ts";
 
 let workspace: string;
 beforeEach(() => {
-  workspace = mkdtempSync(join(tmpdir(), "memq-append-"));
+  workspace = temporaryFolder("append-");
 });
 afterEach(() => rmSync(workspace, { recursive: true, force: true }));
 
@@ -113,7 +112,7 @@ describe("appending", () => {
       for (const folder of [notes(), join(notes(), "memory"), state(), join(state(), "memory")]) mkdirSync(folder);
       if (bound.length > 0) for (const folder of [notes(), join(notes(), "memory")]) chownSync(folder, 65534, 65534);
       for (const folder of [join(state(), "memory"), state()]) chmodSync(folder, 0o555);
-      chmodSync(workspace, 0o755);
+      for (const folder of [temporaryRoot, workspace]) chmodSync(folder, 0o755);
     });
     afterEach(() => {
       for (const folder of [state(), join(state(), "memory")]) chmodSync(folder, 0o755);
@@ -130,6 +129,25 @@ describe("appending", () => {
           const line = written.indexOf(`- ${text}`) + 1;
           expect(outcomes[at]).toEqual([0, `Appended to memory/2026-02-10.md:${line}\n`]);
         }
+        expect(readdirSync(join(notes(), "memory"))).toEqual(["2026-02-10.md"]);
+      },
+      20_000,
+    );
+
+    test.skipIf(bound.length > 0 && Bun.which("setpriv") === null)(
+      "memory append failed where the state folder may not even be read, or a lock in it",
+      async () => {
+        const appended = (line: number) => [
+          0,
+          expect.stringMatching(new RegExp(`^Appended to memory/2026-02-10.md:${line}\n`)),
+        ];
+        chmodSync(join(state(), "memory"), 0);
+        expect(await outcome(appending(bound, "- first"))).toMatchObject(appended(3));
+        chmodSync(join(state(), "memory"), 0o755);
+        const lock = join(state(), "memory/main.append.lock");
+        writeFileSync(lock, JSON.stringify({ pid: process.pid, started: "" }), { mode: 0 });
+        expect(await outcome(appending(bound, "- second"))).toMatchObject(appended(4));
+        rmSync(lock);
         expect(readdirSync(join(notes(), "memory"))).toEqual(["2026-02-10.md"]);
       },
       20_000,
@@ -158,7 +176,7 @@ describe("appending", () => {
   });
 
   test("never writes through a symbolic link, of the file or of its folder", async () => {
-    const outside = mkdtempSync(join(tmpdir(), "memq-outside-"));
+    const outside = temporaryFolder("outside-");
     writeFileSync(join(outside, "x.md"), "untouched");
     symlinkSync(join(outside, "x.md"), join(workspace, "MEMORY.md"));
     expect(append("leak", { target: "long-term" })).rejects.toThrow("symbolic link");
@@ -194,7 +212,7 @@ describe("session context", () => {
   });
 
   test("a folder that is a link is not read through", async () => {
-    const outside = mkdtempSync(join(tmpdir(), "memq-outside-"));
+    const outside = temporaryFolder("outside-");
     writeFileSync(join(outside, "2026-02-10.md"), "secret");
     rmSync(join(workspace, "memory"), { recursive: true });
     symlinkSync(outside, join(workspace, "memory"));

@@ -1,15 +1,16 @@
 import { Database } from "bun:sqlite";
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { memq } from "../cli/program.ts";
 import { startRpc } from "../gateway/client.ts";
+import { temporaryFolder } from "../temporary.ts";
 
 let root = "";
 let place: string[] = [];
 
 beforeEach(async () => {
-  root = mkdtempSync(join(process.env["HOME"] ?? "/tmp", "damaged-"));
+  root = temporaryFolder("damaged-");
   mkdirSync(join(root, "ws/memory"), { recursive: true });
   for (let n = 0; n < 40; n++)
     writeFileSync(join(root, `ws/memory/n${n}.md`), `Note ${n} speaks of kilo${n} and zebras.\n`);

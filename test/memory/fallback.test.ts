@@ -1,13 +1,13 @@
 // Whoever stands in for a home answers what it was asked, whenever that home can be used again.
 import { afterEach, expect, test } from "bun:test";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { MemoryEngine } from "../../src/memory/engine.ts";
 import { untilUsable, withFallback } from "../../src/memory/fallback.ts";
 import { openMemoryService } from "../../src/memory/service.ts";
+import { temporaryFolder } from "../temporary.ts";
 
-const root = mkdtempSync(join(tmpdir(), "memq-fallback-"));
+const root = temporaryFolder("fallback-");
 const service = openMemoryService(
   { workspace: join(root, "ws"), stateDir: join(root, "state") },
   { live: false, watch: false, log: () => {} },

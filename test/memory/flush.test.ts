@@ -1,7 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { Database } from "bun:sqlite";
-import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { type AgentHome, resolveAgentHome } from "../../src/home/agent-home.ts";
 import { recordFlush } from "../../src/memory/flush-check.ts";
@@ -9,6 +8,7 @@ import { readFlush } from "../../src/store/meta.ts";
 import { withWriterLock } from "../../src/store/lock.ts";
 import { openIndex } from "../../src/store/open.ts";
 import { flushAnswer, type FlushQuestion, type FlushSettings } from "../../src/memory/flush.ts";
+import { temporaryFolder } from "../temporary.ts";
 
 const settings: FlushSettings = {
   enabled: true,
@@ -48,7 +48,7 @@ describe("whether a flush is due", () => {
 });
 
 function agentHome(): Promise<AgentHome> {
-  const folder = mkdtempSync(join(tmpdir(), "memq-flush-"));
+  const folder = temporaryFolder("flush-");
   mkdirSync(join(folder, "ws"));
   const [workspace, stateDir] = [join(folder, "ws"), join(folder, "state")];
   return resolveAgentHome({ workspace, stateDir, env: { HOME: folder }, cwd: folder, withKeys: false });

@@ -1,10 +1,10 @@
 import { afterAll, expect, test } from "bun:test";
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { resolveAgentHome } from "../../src/home/agent-home.ts";
 import { servedAgent } from "../../src/memory/backend.ts";
 import { openMemoryEngine, type MemoryEngine } from "../../src/memory/engine.ts";
+import { temporaryFolder } from "../temporary.ts";
 
 /* What is searched can be read, by every name that is printed for it, and what is not searched can't. */
 
@@ -18,7 +18,7 @@ async function engineOf(
   config: object,
   files: Record<string, string>,
 ): Promise<MemoryEngine> {
-  const root = mkdtempSync(join(tmpdir(), "memq-printed-"));
+  const root = temporaryFolder("printed-");
   roots.push(root);
   for (const [path, text] of Object.entries({ "ws/MEMORY.md": "# Birds\n\n- a heron\n", ...files })) {
     mkdirSync(dirname(join(root, path)), { recursive: true });

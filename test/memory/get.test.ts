@@ -1,11 +1,12 @@
 import { beforeAll, describe, expect, test } from "bun:test";
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
+import { mkdirSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { array, assert, constantFrom, property, string } from "fast-check";
 import { resolveAgentHome } from "../../src/home/agent-home.ts";
 import type { Home } from "../../src/home/types.ts";
 import { MAX_NOTE_BYTES } from "../../src/notes/decode.ts";
 import { readNote } from "../../src/memory/get.ts";
+import { temporaryFolder } from "../temporary.ts";
 
 const SECRET = "the secret outside";
 let root = "";
@@ -15,7 +16,7 @@ const get = (path: string, window: { from?: number; lines?: number } = {}, maxCh
   readNote({ home, env: {} }, { path, ...window }, maxChars);
 
 beforeAll(async () => {
-  root = mkdtempSync(join(process.env["HOME"] ?? "/tmp", "get-"));
+  root = temporaryFolder("get-");
   const [ws, extra, outside] = [join(root, "ws"), join(root, "team-docs"), join(root, "outside")];
   for (const folder of [ws, extra, outside, join(ws, "memory"), join(ws, "notes"), join(ws, "memory/folder.md")])
     mkdirSync(folder);

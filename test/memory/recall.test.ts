@@ -1,6 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { mkdtempSync, rmSync, truncateSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import {
   calledEntries,
@@ -10,6 +9,7 @@ import {
   type TrustedEntry,
 } from "../../src/memory/recall.ts";
 import { readRootEntries } from "../../src/memory/root-entries.ts";
+import { temporaryFolder } from "../temporary.ts";
 
 const entry = (text: string, startLine: number, triggers: string[], projects: string[] = []): TrustedEntry => ({
   text,
@@ -30,7 +30,7 @@ const recall = (message: string, options: { relevance?: Map<string, number>; pro
   );
 
 test("a root file that grew beyond all measure is named and not taken apart before a message is answered", async () => {
-  const workspace = mkdtempSync(join(tmpdir(), "memq-recall-"));
+  const workspace = temporaryFolder("recall-");
   writeFileSync(join(workspace, "USER.md"), "- Ana prefers short answers. <!-- trigger: style -->\n");
   writeFileSync(join(workspace, "MEMORY.md"), "");
   truncateSync(join(workspace, "MEMORY.md"), 40 * 1024 * 1024);

@@ -2,7 +2,6 @@ import { afterEach, beforeEach, describe, expect, setSystemTime, test } from "bu
 import {
   appendFileSync,
   mkdirSync,
-  mkdtempSync,
   readFileSync,
   readdirSync,
   rmSync,
@@ -11,18 +10,18 @@ import {
   writeFileSync,
 } from "node:fs";
 import { array, assert, constantFrom, property, tuple, uniqueArray } from "fast-check";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { transcriptDeltas } from "../../src/memory/deltas.ts";
 import { exportSessions } from "../../src/memory/export.ts";
 import { exportedName, exportedSessionId } from "../../src/memory/sessions.ts";
 import { isTranscriptName, sessionIdOf } from "../../src/notes/transcript.ts";
 import { readSessions, visibleSessionIds } from "../../src/memory/visibility.ts";
+import { temporaryFolder } from "../temporary.ts";
 
 let state: string;
 let sessions: string;
 beforeEach(() => {
-  state = mkdtempSync(join(tmpdir(), "memq-sessions-"));
+  state = temporaryFolder("sessions-");
   sessions = join(state, "agents", "main", "sessions");
   mkdirSync(sessions, { recursive: true });
 });

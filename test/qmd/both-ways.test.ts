@@ -1,6 +1,6 @@
 import { Database } from "bun:sqlite";
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
-import { copyFileSync, existsSync, mkdirSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, renameSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { withWriterLock } from "../../src/store/lock.ts";
 import { openIndex } from "../../src/store/open.ts";
@@ -90,6 +90,18 @@ test("an index that qmd made counts as made ready only when its documents have b
   openIndex(home.indexPath, { mode: "write" }).close();
   expect(await home.json("search", "router", "--json")).toHaveLength(2);
   expect((await home.run("search", "router", "--json")).stderr).toBe("");
+  home.remove();
+});
+
+test("an index that qmd made is made ready when its folder is back, and till then that is said", async () => {
+  const home = await broughtAlong();
+  const [folder, away] = [join(home.root, "notes"), join(home.root, "away")];
+  renameSync(folder, away);
+  const without = await home.run("search", "router", "--json");
+  expect(without).toMatchObject({ exitCode: 0, stdout: "[]\n" });
+  expect(without.stderr).toContain(`The folder ${folder} of "notes" was not read`);
+  renameSync(away, folder);
+  expect(await home.json("search", "router", "--json")).toHaveLength(2);
   home.remove();
 });
 

@@ -1,15 +1,16 @@
 import { Database } from "bun:sqlite";
 import { expect, setDefaultTimeout, test } from "bun:test";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { memq } from "../cli/program.ts";
+import { temporaryFolder } from "../temporary.ts";
 import { homesUntilEnd } from "./homes.ts";
 
 setDefaultTimeout(60_000);
 const homeOf = homesUntilEnd();
 
 test("a search that meets damage behind the first page fails in words, and the next update rebuilds the index", async () => {
-  const root = mkdtempSync(join(process.env["HOME"] ?? "/tmp", "damaged-"));
+  const root = temporaryFolder("damaged-");
   const env = { XDG_CONFIG_HOME: join(root, "config"), XDG_CACHE_HOME: join(root, "cache") };
   mkdirSync(join(root, "notes"));
   for (let n = 0; n < 40; n++)
@@ -77,4 +78,22 @@ test("another program's table called like one of qmd's was shown as SQLite's own
     expect(stderr).not.toContain("no such column");
   }
   expect(readFileSync(home.indexPath)).toEqual(before);
+});
+
+test("another program's database with a journal was changed before it was refused", async () => {
+  const home = await homeOf({ "n/a.md": "walnut\n" }, { sync: false });
+  mkdirSync(dirname(home.indexPath), { recursive: true });
+  // A copy taken while it is open is what a crash leaves.
+  const running = new Database(join(home.root, "running.sqlite"));
+  running.run("PRAGMA journal_mode = WAL");
+  running.run("CREATE TABLE chunks(a); CREATE TABLE files(a); CREATE TABLE meta(a)");
+  const parts = ["", "-wal"];
+  const copied = parts.map((part) => readFileSync(join(home.root, `running.sqlite${part}`)));
+  running.close();
+  for (const [at, part] of parts.entries()) writeFileSync(home.indexPath + part, copied[at] ?? "");
+  for (const args of [["cleanup"], ["collection", "remove", "n"], ["update"], ["embed"], ["search", "walnut"]]) {
+    const { stderr } = await home.run(...args);
+    expect(stderr).toContain(`${home.indexPath} is OpenClaw's own memory index and is left alone.`);
+    expect(parts.map((part) => readFileSync(home.indexPath + part))).toEqual(copied);
+  }
 });

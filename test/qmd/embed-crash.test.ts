@@ -1,12 +1,12 @@
 // `embed` with a local model while processes are killed: the next run completes, and its vectors are those of a clean run.
 import { afterEach, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
-import { mkdtempSync, readdirSync, readFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { openIndex } from "../../src/store/open.ts";
 import { getVectors } from "../../src/store/vector-table.ts";
 import { vectorCount } from "../../src/store/maintenance.ts";
 import { models } from "../llama/models-folder.ts";
+import { temporaryFolder } from "../temporary.ts";
 import { type QmdTestHome, qmdHome } from "./homes.ts";
 
 // Each run loads llama.cpp anew, perhaps on a busy machine.
@@ -34,7 +34,7 @@ function endHomes(): void {
 
 async function newHome(): Promise<QmdTestHome> {
   const env = {
-    XDG_RUNTIME_DIR: mkdtempSync(join(tmpdir(), "run-")),
+    XDG_RUNTIME_DIR: temporaryFolder("run-"),
     QMD_EMBED_MODEL: models.embed,
     MEMQ_MODEL_THREADS: "1",
     MEMQ_MODEL_IDLE_MS: "20000",

@@ -1,10 +1,11 @@
 import { afterAll } from "bun:test";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { resolveQmdHome } from "../../src/home/qmd-home.ts";
 import type { SyncOptions } from "../../src/sync/sync.ts";
 import { syncIndex } from "../../src/sync/sync.ts";
 import { memq, memqCommand, type Outcome } from "../cli/program.ts";
+import { temporaryFolder } from "../temporary.ts";
 
 export type QmdTestHome = {
   /** Folder that holds the collections; commands run in it. */
@@ -38,7 +39,7 @@ export async function qmdHome(
   notes: Record<string, string | Uint8Array>,
   options: { yaml?: string; env?: Record<string, string>; sync?: SyncOptions | false } = {},
 ): Promise<QmdTestHome> {
-  const folder = mkdtempSync(join(process.env["HOME"] ?? "/tmp", "qmd-"));
+  const folder = temporaryFolder("qmd-");
   const root = join(folder, "notes");
   mkdirSync(root);
   const env = {

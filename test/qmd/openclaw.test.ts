@@ -1,9 +1,10 @@
 import { Database } from "bun:sqlite";
 import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { childEnv, memqCommand, type Outcome } from "../cli/program.ts";
 import { sharedPath } from "../shared.ts";
+import { temporaryFolder } from "../temporary.ts";
 
 // As many processes as a gateway starts in an hour.
 setDefaultTimeout(180_000);
@@ -75,7 +76,7 @@ type Run = {
 
 /** A gateway's state folder and the notes that the recorded answers show, for one recording. */
 function gatewayRun(calls: readonly Call[]): Run {
-  const root = mkdtempSync(join(process.env["HOME"] ?? "/tmp", "gateway-"));
+  const root = temporaryFolder("gateway-");
   folders.push(root);
   const notes = notesOf(calls);
   const write = (path: string): void => {

@@ -1,15 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import {
-  mkdtempSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  truncateSync,
-  unlinkSync,
-  utimesSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { rmSync, statSync, symlinkSync, truncateSync, unlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Collection } from "../../src/home/types.ts";
 import { cutPassages } from "../../src/notes/cut.ts";
@@ -18,11 +8,12 @@ import type { DocumentRow } from "../../src/store/types.ts";
 import { type FileState, fileState, lookBudget, passageNow, passageWords, textNow } from "../../src/search/fresh.ts";
 import { parseQuery } from "../../src/search/query.ts";
 import { termFinder } from "../../src/search/terms.ts";
+import { temporaryFolder } from "../temporary.ts";
 import { testHome } from "./homes.ts";
 
 const cutting = { kind: "lines", maxWeight: 1600, overlapWeight: 320 } as const;
 let root = "";
-beforeAll(() => (root = mkdtempSync(join(tmpdir(), "memq-fresh-"))));
+beforeAll(() => (root = temporaryFolder("fresh-")));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 
 function collectionOf(over: Partial<Collection> = {}): Collection {
@@ -79,7 +70,7 @@ describe("the file behind a hit", () => {
   });
 
   test("a link or a folder in its place is not it", () => {
-    const outside = mkdtempSync(join(tmpdir(), "memq-outside-"));
+    const outside = temporaryFolder("outside-");
     writeFileSync(join(outside, "secret.md"), "secret");
     const document = indexed("link.md", "plain");
     unlinkSync(join(root, "link.md"));

@@ -1,5 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { EmbeddingProvider } from "../../src/embed/types.ts";
 import { type AgentHome, resolveAgentHome } from "../../src/home/agent-home.ts";
@@ -10,6 +9,7 @@ import type { SearchAnswer, SearchRequest } from "../../src/search/types.ts";
 import { openIndex } from "../../src/store/open.ts";
 import type { Index } from "../../src/store/types.ts";
 import { syncIndex } from "../../src/sync/sync.ts";
+import { temporaryFolder } from "../temporary.ts";
 
 /** An agent's workspace in a temporary folder, as its notes say: relative path → text, or text and modification time. */
 export type Notes = Record<string, string | { text: string; mtimeMs: number }>;
@@ -32,7 +32,7 @@ export async function testHome(
   notes: Notes,
   options: { config?: JsonObject; provider?: EmbeddingProvider | null } = {},
 ): Promise<TestHome> {
-  const folder = mkdtempSync(join(tmpdir(), "memq-search-"));
+  const folder = temporaryFolder("search-");
   const workspace = join(folder, "workspace");
   mkdirSync(workspace);
   writeNotes(workspace, notes);

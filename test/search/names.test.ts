@@ -1,10 +1,10 @@
 import { afterAll, expect, test } from "bun:test";
-import { mkdtempSync, renameSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { renameSync } from "node:fs";
 import { join } from "node:path";
 import { nameLeg } from "../../src/search/names.ts";
 import { documentsById } from "../../src/store/documents.ts";
 import { openIndex } from "../../src/store/open.ts";
+import { temporaryFolder } from "../temporary.ts";
 import { testHome } from "./homes.ts";
 
 const home = await testHome({
@@ -78,7 +78,7 @@ test("a note that came since is known", async () => {
 });
 
 test("many notes of one name are gathered in time that grows with their number alone", () => {
-  const index = openIndex(join(mkdtempSync(join(tmpdir(), "memq-names-")), "index.sqlite"), { mode: "write" });
+  const index = openIndex(join(temporaryFolder("names-"), "index.sqlite"), { mode: "write" });
   index.db.run("INSERT INTO content(hash, doc, created_at) VALUES ('h', '', '')");
   const insert = index.db.query(
     "INSERT INTO documents(collection, path, title, hash, created_at, modified_at) VALUES ('notes', ?, '', 'h', '', '')",

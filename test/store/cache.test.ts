@@ -13,7 +13,8 @@ import { cacheSpace, sameIdentity } from "../../src/store/identity.ts";
 import { readFlush, writeFlush } from "../../src/store/meta.ts";
 import { openIndex } from "../../src/store/open.ts";
 import type { Index } from "../../src/store/types.ts";
-import { identityOf, temporaryFolder } from "./helpers.ts";
+import { temporaryFolder } from "../temporary.ts";
+import { identityOf } from "./helpers.ts";
 
 function freshIndex(): Index {
   return openIndex(join(temporaryFolder(), "index.sqlite"), { mode: "write" });

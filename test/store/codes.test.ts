@@ -7,7 +7,8 @@ import type { Index, VectorIdentity } from "../../src/store/types.ts";
 import { keepVectorCodes } from "../../src/store/vector-codes.ts";
 import { clearVectors, missingVectors, putVectors, swapVectors } from "../../src/store/vectors.ts";
 import { removeDocuments, writeDocuments } from "../../src/store/write-documents.ts";
-import { draftOf, identityOf, randomNumbers, randomVector, temporaryFolder } from "./helpers.ts";
+import { temporaryFolder } from "../temporary.ts";
+import { draftOf, identityOf, randomNumbers, randomVector } from "./helpers.ts";
 
 const DIMENSIONS = 200;
 const random = randomNumbers(11);

@@ -15,7 +15,8 @@ import { passagesOf } from "../../src/store/passages.ts";
 import { loadVec } from "../../src/store/vec-extension.ts";
 import { vectorDimensions } from "../../src/store/vector-table.ts";
 import { writeDocuments } from "../../src/store/write-documents.ts";
-import { draftOf, temporaryFolder } from "./helpers.ts";
+import { temporaryFolder } from "../temporary.ts";
+import { draftOf } from "./helpers.ts";
 
 const CHILD = join(import.meta.dir, "child.ts");
 

@@ -14,7 +14,8 @@ import { openIndex } from "../../src/store/open.ts";
 import { passagesOf } from "../../src/store/passages.ts";
 import type { Index } from "../../src/store/types.ts";
 import { removeDocuments, touchDocument, writeDocuments } from "../../src/store/write-documents.ts";
-import { draftOf, sha256, temporaryFolder } from "./helpers.ts";
+import { temporaryFolder } from "../temporary.ts";
+import { draftOf, sha256 } from "./helpers.ts";
 
 function freshIndex(): Index {
   return openIndex(join(temporaryFolder(), "index.sqlite"), { mode: "write" });

@@ -1,15 +1,8 @@
 import { createHash } from "node:crypto";
-import { mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import type { DocumentDraft, PassageToStore, VectorIdentity } from "../../src/store/types.ts";
 
 export function sha256(text: string): string {
   return createHash("sha256").update(text).digest("hex");
-}
-
-export function temporaryFolder(): string {
-  return mkdtempSync(join(process.env["HOME"] ?? tmpdir(), "store-"));
 }
 
 /** A document whose passages are its paragraphs; keys as in an agent home, or as in a qmd home. */

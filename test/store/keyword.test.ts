@@ -5,7 +5,8 @@ import { keywordCandidates, tokensOf } from "../../src/store/keyword.ts";
 import { openIndex } from "../../src/store/open.ts";
 import type { Index, KeywordMatch } from "../../src/store/types.ts";
 import { writeDocuments } from "../../src/store/write-documents.ts";
-import { draftOf, temporaryFolder } from "./helpers.ts";
+import { temporaryFolder } from "../temporary.ts";
+import { draftOf } from "./helpers.ts";
 
 function indexOf(...texts: string[]): Index {
   const index = openIndex(join(temporaryFolder(), "index.sqlite"), { mode: "write" });

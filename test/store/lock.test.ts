@@ -1,10 +1,10 @@
 import { describe, expect, test } from "bun:test";
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, chownSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { MemqError } from "../../src/errors.ts";
 import { withWriterLock, writerOf } from "../../src/store/lock.ts";
 import { toldByPs } from "../../src/store/process-facts.ts";
-import { temporaryFolder } from "./helpers.ts";
+import { temporaryFolder, temporaryRoot } from "../temporary.ts";
 
 function newIndexPath(): string {
   return join(temporaryFolder(), "index.sqlite");
@@ -84,6 +84,26 @@ test("a folder that takes no lock is named, and not a file of the moment", async
   const refused = withWriterLock(join(folder, "x".repeat(250)), () => {});
   expect(await refused.catch((error: unknown) => error)).toMatchObject({ path: folder });
 });
+
+/** As somebody whom permissions bind: root is none. */
+const bound = process.getuid?.() === 0 ? ["setpriv", "--reuid=65534", "--clear-groups"] : [];
+
+test.skipIf(bound.length > 0 && Bun.which("setpriv") === null)(
+  "a lock stayed taken where its folder may not be listed",
+  async () => {
+    const folder = temporaryFolder();
+    chmodSync(temporaryRoot, 0o755);
+    if (bound.length > 0) chownSync(folder, 65534, 65534);
+    chmodSync(folder, 0o300);
+    const child = [process.execPath, join(import.meta.dir, "child.ts"), "lock"];
+    const { exited } = Bun.spawn([...bound, ...child, join(folder, "index.sqlite"), join(folder, "log")], {
+      env: { ...process.env, HOME: folder },
+    });
+    expect(await exited).toBe(0);
+    chmodSync(folder, 0o700);
+    expect(readdirSync(folder)).toEqual(["log"]);
+  },
+);
 
 test.each(["UTC", "Pacific/Auckland", "America/St_Johns"])(
   "a holder asked about from another time zone counted as dead (%s)",

@@ -21,7 +21,8 @@ import { openIndex } from "../../src/store/open.ts";
 import { compactVectors } from "../../src/store/vector-table.ts";
 import { missingVectors } from "../../src/store/vectors.ts";
 import { writeDocuments } from "../../src/store/write-documents.ts";
-import { draftOf, identityOf, randomNumbers, randomVector, sha256, temporaryFolder } from "./helpers.ts";
+import { temporaryFolder } from "../temporary.ts";
+import { draftOf, identityOf, randomNumbers, randomVector, sha256 } from "./helpers.ts";
 import { makeQmdIndex } from "./qmd-index.ts";
 
 function newPath(): string {

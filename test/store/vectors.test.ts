@@ -11,7 +11,8 @@ import { loadVec } from "../../src/store/vec-extension.ts";
 import { getVectors } from "../../src/store/vector-table.ts";
 import { missingVectors, putVectors, swapVectors } from "../../src/store/vectors.ts";
 import { removeDocuments, writeDocuments } from "../../src/store/write-documents.ts";
-import { draftOf, identityOf, randomNumbers, randomVector, sha256, temporaryFolder } from "./helpers.ts";
+import { temporaryFolder } from "../temporary.ts";
+import { draftOf, identityOf, randomNumbers, randomVector, sha256 } from "./helpers.ts";
 
 const DIMENSIONS = 32;
 

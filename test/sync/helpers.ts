@@ -1,6 +1,4 @@
-import { afterAll } from "bun:test";
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, utimesSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, realpathSync, utimesSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { EmbeddingProvider } from "../../src/embed/types.ts";
 import type { Collection, Home } from "../../src/home/types.ts";
@@ -8,17 +6,11 @@ import { passageText } from "../../src/notes/passage-text.ts";
 import { contentText, documentsIn } from "../../src/store/documents.ts";
 import { openIndex } from "../../src/store/open.ts";
 import { passagesOf } from "../../src/store/passages.ts";
-
-const folders: string[] = [];
-afterAll(() => {
-  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
-});
+import { temporaryFolder } from "../temporary.ts";
 
 /** A folder of the test's own, under its real path. */
 export function tempFolder(): string {
-  const folder = realpathSync(mkdtempSync(join(tmpdir(), "memq-sync-")));
-  folders.push(folder);
-  return folder;
+  return realpathSync(temporaryFolder("sync-"));
 }
 
 /** Writes files; their times lie an hour back, as those of notes mostly do, so that only their sizes and times need to vouch. */

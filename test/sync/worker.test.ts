@@ -41,6 +41,19 @@ describe("a sync in the Worker", () => {
     expect(forced).toMatchObject({ added: 0, files: 50 });
   });
 
+  test("what was written before the call is indexed, though a sync that may have passed it by was running", async () => {
+    const root = tempFolder();
+    writeNotes(root, manyNotes(300));
+    const home = homeOf(root);
+    const begun = Promise.withResolvers<void>();
+    const running = startSync(home, { onProgress: () => begun.resolve() });
+    await begun.promise;
+    writeNotes(root, { "memory/late.md": "# Late\n" });
+    const [one, other] = await Promise.all([startSync(home), startSync(home)]);
+    expect([one.files, other]).toEqual([301, one]);
+    await running;
+  });
+
   test("ends when its last caller leaves, and not before", async () => {
     const root = tempFolder();
     writeNotes(root, manyNotes(2000));

@@ -1,7 +1,8 @@
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { usageError } from "../../errors.ts";
 import type { DaemonFiles } from "../../gateway/mcp/daemon.ts";
 import type { McpSurface } from "../../gateway/mcp/surface.ts";
+import { absolutePath } from "../../home/paths.ts";
 import type { QmdPlaces } from "../../home/qmd-home.ts";
 import type { Invocation } from "../parse.ts";
 import { flag, number, value, values } from "../parse.ts";
@@ -42,6 +43,39 @@ export async function daemonPlace(
   }
   const { places } = await qmdHomeOf(invocation);
   return { files: notesDaemonFiles(places), env: { INDEX_PATH: places.indexPath } };
+}
+
+/** The command that stops the server in the background of this home, from any folder. */
+export function stopCommand({ options, program }: Invocation): string {
+  const words = HOME_OPTIONS.flatMap(([name, isPath]) => {
+    const given = options.get(name)?.at(-1);
+    if (given === undefined) return [];
+    return [`--${name}`, shellWord(isPath ? absolutePath(given, process.cwd(), process.env) : given)];
+  });
+  return [program, "mcp", "stop", ...words].join(" ");
+}
+
+/** The options that choose a home, and whether their value is a path. */
+const HOME_OPTIONS: readonly [name: string, isPath: boolean][] = [
+  ["agent", false],
+  ["workspace", true],
+  ["state-dir", true],
+  ["config", true],
+  ["index", false],
+];
+
+function shellWord(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
+}
+
+/** The folders in which servers in the background are known: that of the home asked for, and of those that are chosen without options. */
+export async function daemonFolders(invocation: Invocation): Promise<string[]> {
+  const { files } = await daemonPlace(invocation);
+  const { stateFolder } = await import("../../home/state-dir.ts");
+  const { qmdPlaces } = await import("../../home/qmd-home.ts");
+  const [env, cwd] = [process.env, process.cwd()];
+  const agents = join(stateFolder(value(invocation, "state-dir"), env, cwd), "memory");
+  return [...new Set([dirname(files.pidFile), agents, qmdPlaces({ env, cwd }).cacheDir])];
 }
 
 /** Where qmd, too, keeps what it knows of the server of an index. */

@@ -6,26 +6,28 @@ import { startHttp } from "../../gateway/mcp/http.ts";
 import { notice, writeOut } from "../../output.ts";
 import type { Invocation } from "../parse.ts";
 import { flag, number, value } from "../parse.ts";
-import { daemonPlace, surfaceOf } from "./mcp-home.ts";
+import { daemonPlace, stopCommand, surfaceOf } from "./mcp-home.ts";
 
 const DEFAULT_PORT = 8181;
 
 /** `mcp --http`: serves until a signal comes; with `--daemon` another process does, and this one ends when that is ready. */
 export async function runHttp(invocation: Invocation): Promise<void> {
-  const { program } = invocation;
   const access = accessOf(invocation);
   if (!flag(invocation, "daemon"))
     return isDaemon() ? serveInBackground(invocation, access) : serve(invocation, access);
   const { files, env } = await daemonPlace(invocation);
   const args = process.argv.slice(2).filter((word) => word !== "--daemon");
+  const stop = stopCommand(invocation);
   const http = flag(invocation, "http") ? [] : ["--http"];
-  const { pid, url } = await startDaemon(files, { args: [...args, ...http], env, program });
+  const { pid, url } = await startDaemon(files, { args: [...args, ...http], env, stopCommand: stop });
   writeOut(`Started on ${url} (PID ${pid})\nLogs: ${files.logFile}\n`);
+  // Alone it stops the server of the user's notes.
+  if (stop !== `${invocation.program} mcp stop`) notice(`Stop it with: ${stop}`);
 }
 
 async function serveInBackground(invocation: Invocation, access: Access): Promise<void> {
   const { files } = await daemonPlace(invocation);
-  await asDaemon(files, invocation.program, (ready) => serve(invocation, access, ready));
+  await asDaemon(files, stopCommand(invocation), (ready) => serve(invocation, access, ready));
 }
 
 /** Resolves after a signal, when everything is closed. */

@@ -22,6 +22,7 @@ export function run(invocation: Invocation): Promise<number | void> {
     if (flag(invocation, "verbose")) notice(`${answer.mode} search, provider ${answer.provider}`);
     // The citation is a key of its own here; the footer is for those who hand the snippet to a model.
     const results = answer.results.map(withoutFooter);
+    if (results.length === 0) await noteUnindexed(engine, invocation.program);
     if (json) {
       const { degraded, debug } = answer;
       writeJson({
@@ -69,6 +70,15 @@ function refused({ agent }: MemoryEngine, answer: Refusal, json: boolean): numbe
     return;
   }
   throw new MemqError("MEMORY_UNAVAILABLE", `Memory search failed: ${answer.error}`, { hint: answer.action });
+}
+
+/** Says that nothing was found in what is indexed, where the folders hold more by now. */
+async function noteUnindexed(engine: MemoryEngine, program: string): Promise<void> {
+  const { comparedFolders } = await import("../../memory/compared-folders.ts");
+  const unindexed = await engine.withIndex((index) => comparedFolders(index, engine.agent.home).unindexed);
+  if (unindexed === 0) return;
+  const files = unindexed === 1 ? "1 file is new or has changed" : `${unindexed} files are new or have changed`;
+  notice(`${files} since the last index; '${program} memory index', with the same options, takes up what is in them.`);
 }
 
 function withoutFooter(result: MemoryResult): MemoryResult {

@@ -37,7 +37,8 @@ async function agentStatus(engine: MemoryEngine, invocation: Invocation): Promis
       (error: unknown) => (indexError = messageOf(error)),
     );
   }
-  const status = await engine.status({ deep: flag(invocation, "deep") || flag(invocation, "index") });
+  // Nobody watches the folders for a command: it looks at them itself.
+  const status = await engine.status({ deep: flag(invocation, "deep") || flag(invocation, "index"), looks: enabled });
   return { row: { agentId, status, ...(indexError === undefined ? {} : { indexError }) }, agents };
 }
 

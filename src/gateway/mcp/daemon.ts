@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
-import { chmodSync, closeSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { dirname } from "node:path";
+import { chmodSync, closeSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { MemqError } from "../../errors.ts";
 import { withWriterLock, writerOf } from "../../store/lock.ts";
 import { toldByPs } from "../../store/process-facts.ts";
@@ -15,6 +15,8 @@ export type DaemonFiles = { pidFile: string; logFile: string };
 const DAEMON_VARIABLE = "MEMQ_MCP_DAEMON";
 const START_MS = 15_000;
 const STOP_MS = 5000;
+/** Begins the line of the log that says how to stop the server. */
+const STOPPED_BY = "Stop it with: ";
 
 export function isDaemon(): boolean {
   return process.env[DAEMON_VARIABLE] === "1";
@@ -34,10 +36,10 @@ export function runningServer({ pidFile }: DaemonFiles): number | null {
  */
 export async function startDaemon(
   files: DaemonFiles,
-  { args, env, program }: { args: string[]; env: Record<string, string>; program: string },
+  { args, env, stopCommand }: { args: string[]; env: Record<string, string>; stopCommand: string },
 ): Promise<{ pid: number; url: string }> {
   const present = runningServer(files);
-  if (present !== null) throw alreadyRunning(present, program);
+  if (present !== null) throw alreadyRunning(present, stopCommand);
   rmSync(files.pidFile, { force: true });
   mkdirSync(dirname(files.logFile), { recursive: true, mode: 0o700 });
   const log = openSync(files.logFile, "w", 0o600);
@@ -74,10 +76,12 @@ export async function startDaemon(
 /** Runs `serve` as the one server of these files; `ready` is to be called when it takes requests. */
 export async function asDaemon(
   files: DaemonFiles,
-  program: string,
+  stopCommand: string,
   serve: (ready: () => void) => Promise<void>,
 ): Promise<void> {
   const ready = (): void => {
+    // On stderr, which is the log: whoever finds this server by its files learns from it how to stop it.
+    console.error(`${STOPPED_BY}${stopCommand}`);
     // Whole or not at all: the starter reads it as soon as it is there.
     writeFileSync(files.pidFile, String(process.pid), { mode: 0o600 });
   };
@@ -95,7 +99,7 @@ export async function asDaemon(
     );
   } catch (error) {
     const holder = error instanceof MemqError && error.code === "INDEX_BUSY" ? runningServer(files) : null;
-    throw holder === null ? error : alreadyRunning(holder, program);
+    throw holder === null ? error : alreadyRunning(holder, stopCommand);
   }
 }
 
@@ -115,8 +119,31 @@ export async function stopDaemon(files: DaemonFiles, program: string): Promise<s
   return `Stopped ${program === "qmd" ? "QMD" : program} MCP server (PID ${pid}).`;
 }
 
-function alreadyRunning(pid: number, program: string): MemqError {
-  return new MemqError("ALREADY_RUNNING", `Already running (PID ${pid}). Run '${program} mcp stop' first.`);
+/** The servers that run in the background of homes whose files are in these folders, with the command that stops each. */
+export function serversIn(folders: readonly string[]): { pid: number; stopCommand: string | null }[] {
+  const bases = folders.flatMap((folder) =>
+    namesIn(folder).flatMap((name) => (/^mcp.*\.pid$|\.mcp\.pid$/.test(name) ? [join(folder, name.slice(0, -4))] : [])),
+  );
+  return bases.flatMap((base) => {
+    const files = { pidFile: `${base}.pid`, logFile: `${base}.log` };
+    const pid = runningServer(files);
+    const line = logOf(files)
+      .split("\n")
+      .find((one) => one.startsWith(STOPPED_BY));
+    return pid === null ? [] : [{ pid, stopCommand: line?.slice(STOPPED_BY.length) ?? null }];
+  });
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}
+
+function alreadyRunning(pid: number, stopCommand: string): MemqError {
+  return new MemqError("ALREADY_RUNNING", `Already running (PID ${pid}). Run '${stopCommand}' first.`);
 }
 
 function writtenPid(path: string): number | null {

@@ -1,0 +1,40 @@
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+/**
+ * The one folder of this test process in the system's temporary folder. Its name is short, since sockets lie in it and below it,
+ * and macOS names its temporary folder at length.
+ */
+export const temporaryRoot = mkdtempSync(join(tmpdir(), "memq-"));
+
+/** A new folder, named `prefix` and random letters, that goes with the test process at the latest. */
+export function temporaryFolder(prefix = "folder-"): string {
+  return mkdtempSync(join(temporaryRoot, prefix));
+}
+
+/** Ends the model hosts that tests have left behind, which would stay for minutes, and removes all that tests have written. */
+export function removeTemporary(): void {
+  if (!existsSync(temporaryRoot)) return;
+  for (const pid of modelHosts(temporaryRoot)) kill(pid);
+  // A child that a test has just ended may still be writing.
+  rmSync(temporaryRoot, { recursive: true, force: true, maxRetries: 5, retryDelay: 20 });
+}
+
+/** The model hosts whose models folder or socket lies in a folder. */
+function modelHosts(folder: string): number[] {
+  const { stdout } = Bun.spawnSync(["ps", "-axww", "-o", "pid=,command="]);
+  return stdout
+    .toString()
+    .split("\n")
+    .filter((line) => line.includes(" __model-host ") && line.includes(`${folder}/`))
+    .map((line) => Number.parseInt(line, 10));
+}
+
+function kill(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch {
+    // It has gone by itself meanwhile.
+  }
+}
