@@ -2,7 +2,7 @@ import { constants, Database } from "bun:sqlite";
 import { existsSync, statSync } from "node:fs";
 import { reasonOf } from "../errors.ts";
 import { clearLlmCache } from "./cache.ts";
-import { inTransaction } from "./open.ts";
+import { inTransaction, refuseBeforeWriting } from "./open.ts";
 import { loadVec } from "./vec-extension.ts";
 import { shadowLayout } from "./vector-shadow.ts";
 import { deleteVec0 } from "./vector-vec0.ts";
@@ -153,11 +153,12 @@ export function checkpoint(index: Index): boolean {
 
 /**
  * Takes the journal files of an index away when nobody uses it any more, as a process does that kept it open for long; readers
- * leave them. Nothing happens while another process has the index open.
+ * leave them. Nothing happens while another process has the index open, or to another program's file.
  */
 export function removeJournal(path: string): void {
   if (!existsSync(`${path}-wal`)) return;
   try {
+    refuseBeforeWriting(path);
     const db = new Database(path, { readwrite: true });
     try {
       db.run("PRAGMA busy_timeout = 100");
@@ -168,7 +169,7 @@ export function removeJournal(path: string): void {
       db.close();
     }
   } catch {
-    // In use, read-only or damaged: the next writer has the same to do.
+    // In use, read-only or damaged: the next writer has the same to do. Another program's: who opens it says so.
   }
 }
 

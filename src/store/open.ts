@@ -2,7 +2,7 @@ import { constants, Database } from "bun:sqlite";
 import { closeSync, existsSync, mkdirSync, openSync } from "node:fs";
 import { dirname } from "node:path";
 import { hintOf, MemqError, reasonOf } from "../errors.ts";
-import { damageOf, isDamage, rememberOpened, setAside } from "./damage.ts";
+import { damageOf, hasMark, isDamage, rememberOpened, setAside } from "./damage.ts";
 import { isForeign, isOtherDatabase } from "./foreign.ts";
 import { expectsMuchWork } from "../long-running.ts";
 import { patienceMs } from "./patience.ts";
@@ -84,6 +84,7 @@ export function openReadyIndex(path: string): Index | null {
   if (!existsSync(path) || damageOf(path) !== null) return null;
   let db: Database | undefined;
   try {
+    refuseBeforeWriting(path);
     db = new Database(path, { readwrite: true });
     db.run("PRAGMA busy_timeout = 0; PRAGMA synchronous = NORMAL");
     const tables = tableNames(db);
@@ -106,7 +107,16 @@ function refuseOtherFile(path: string): void {
   });
 }
 
+/**
+ * Throws what `openIndex` does for another program's file, before a connection that may write is made to it: where the file has a
+ * journal, the last such connection to close changes both.
+ */
+export function refuseBeforeWriting(path: string): void {
+  if (existsSync(path) && existsSync(`${path}-wal`) && !hasMark(path)) openForReading(path).close();
+}
+
 function connectForWriting(path: string, warnings: string[], patienceMs: number): Index {
+  refuseBeforeWriting(path);
   createPrivately(path);
   const db = new Database(path, { readwrite: true, create: true });
   try {

@@ -1,13 +1,11 @@
 import picomatch from "picomatch";
 import { MemqError } from "../errors.ts";
+import { MOST_TRIES, triesOf } from "./glob-tries.ts";
 
 /** In UTF-16 units; written out, a pattern longer than the longest path matches none. */
 const [MAX_LENGTH, MAX_WRITTEN_OUT] = [65_536, 4096];
 /** More patterns than this are never written by hand, and each is asked about every file. */
 const MAX_ALTERNATIVES = 1000;
-
-/** An expression tries every way to share a name out between the wildcards of one part: with four that takes milliseconds, with six seconds. */
-const MOST_WILDCARDS = 4;
 
 /** Whether a path, `/` between its parts, matches. */
 export type PathMatcher = (path: string) => boolean;
@@ -83,7 +81,8 @@ function inFolders(names: readonly string[]): PathMatcher {
 }
 
 /**
- * Many wildcards go to the runtime's own matcher, which takes one pass but knows no groups; a pattern that would need both is refused.
+ * An expression tries every way to share a name out between the wildcards of one part: with four that takes milliseconds, with six
+ * seconds. Many go to the runtime's own matcher, which takes one pass but knows no groups; a pattern that would need both is refused.
  * A mask that is an extension is matched without a glob's expression.
  */
 function matcherOf(pattern: string, dot: boolean): PathMatcher {
@@ -91,29 +90,13 @@ function matcherOf(pattern: string, dot: boolean): PathMatcher {
   if (extension !== undefined && !dot) {
     return (path) => path.endsWith(extension) && !path.startsWith(".") && !path.includes("/.");
   }
-  if (mostWildcards(pattern) > MOST_WILDCARDS || /[*+]\([^()]*\*/.test(pattern)) {
-    if (/[()[\]{}!+@\\]/.test(pattern)) throw badPattern(pattern, "has too many wildcards beside its groups");
+  if (triesOf(pattern) > MOST_TRIES) {
+    if (/[()[\]{}!+@\\]/.test(pattern)) throw badPattern(pattern, "has groups that can match in too many ways");
     const glob = new Bun.Glob(pattern);
     return (path) => glob.match(path);
   }
   // With `posix`, `!` negates a class; with the flag, a name may hold a line break.
   return picomatch(pattern, { dot, posix: true, flags: "s" });
-}
-
-/** The most wildcards that one part of the path may have to be shared out between; of alternatives the one with the most counts. */
-function mostWildcards(pattern: string): number {
-  let flat = pattern;
-  for (let before = ""; before !== flat;) {
-    before = flat;
-    flat = flat.replace(/\(([^()]*)\)/g, (_, inner: string) =>
-      inner.split("|").reduce((most, one) => (wildcards(one) > wildcards(most) ? one : most)),
-    );
-  }
-  return flat.split("/").reduce((most, part) => Math.max(most, wildcards(part)), 0);
-}
-
-function wildcards(part: string): number {
-  return part.match(/\*+/g)?.length ?? 0;
 }
 
 function readable<T>(pattern: string, read: () => T): T {

@@ -79,3 +79,21 @@ test("another program's table called like one of qmd's was shown as SQLite's own
   }
   expect(readFileSync(home.indexPath)).toEqual(before);
 });
+
+test("another program's database with a journal was changed before it was refused", async () => {
+  const home = await homeOf({ "n/a.md": "walnut\n" }, { sync: false });
+  mkdirSync(dirname(home.indexPath), { recursive: true });
+  // A copy taken while it is open is what a crash leaves.
+  const running = new Database(join(home.root, "running.sqlite"));
+  running.run("PRAGMA journal_mode = WAL");
+  running.run("CREATE TABLE chunks(a); CREATE TABLE files(a); CREATE TABLE meta(a)");
+  const parts = ["", "-wal"];
+  const copied = parts.map((part) => readFileSync(join(home.root, `running.sqlite${part}`)));
+  running.close();
+  for (const [at, part] of parts.entries()) writeFileSync(home.indexPath + part, copied[at] ?? "");
+  for (const args of [["cleanup"], ["collection", "remove", "n"], ["update"], ["embed"], ["search", "walnut"]]) {
+    const { stderr } = await home.run(...args);
+    expect(stderr).toContain(`${home.indexPath} is OpenClaw's own memory index and is left alone.`);
+    expect(parts.map((part) => readFileSync(home.indexPath + part))).toEqual(copied);
+  }
+});

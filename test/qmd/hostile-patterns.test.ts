@@ -17,7 +17,7 @@ test("multi-get answers at once to patterns that an expression would try for eve
     exitCode: 1,
     stderr: expect.stringContaining("No files matched"),
   });
-  const refused = "has too many wildcards beside its groups.";
+  const refused = "has groups that can match in too many ways.";
   for (const [pattern, said] of [
     [`{${many}b,x}.md`, "No files matched pattern:"],
     ["{*a,*b}".repeat(12), "stands for more than 1,000 patterns."],
@@ -27,6 +27,41 @@ test("multi-get answers at once to patterns that an expression would try for eve
     const { exitCode, stderr } = await run("multi-get", pattern);
     expect([exitCode, stderr]).toEqual([1, expect.stringContaining(said)]);
   }
+});
+
+test.each([
+  ["+([a-z0-9-]|[a-z0-9-][a-z0-9-])Z"],
+  ["+(ab|abab)Z"],
+  ["*(x|?)Z"],
+  ["+(a|@(a))Z"],
+  ["(a+)+Z"],
+  [")|*)+@(Z"],
+  ["!(b)+*"],
+  ["?(*|*(a)Z"],
+  ["(ab|ab)+Z"],
+  ["@(a|aa)".repeat(40)],
+  [`${"?(a)".repeat(40)}Z`],
+  ["[a-z]+".repeat(9)],
+  ["@(*[|]*[|]*[|]*[|]*[|]*)"],
+])("a group that repeats what matches in several ways is refused instead of holding a server: %s", (pattern) => {
+  expect(() => matchesGlob(pattern, "ab".repeat(30))).toThrow("has groups that can match in too many ways");
+});
+
+test("what is not refused fails at once on a long name (property)", () => {
+  const sign = constantFrom("*", "?", "a", "b", "[a-z]", "+", "+(", "*(", "?(", "@(", "!(", "(", ")", ")", "|", "/");
+  const name = "ab".repeat(15);
+  assert(
+    property(array(sign, { minLength: 4, maxLength: 30 }), (signs) => {
+      const started = performance.now();
+      try {
+        matchesGlob(`${signs.join("")}Z`, name);
+      } catch (error) {
+        expect(error).toMatchObject({ code: "BAD_PATTERN" });
+      }
+      expect([signs.join(""), performance.now() - started < 2000]).toEqual([signs.join(""), true]);
+    }),
+    { numRuns: 2000 },
+  );
 });
 
 test("many wildcards match what they match for fewer", () => {
@@ -50,6 +85,7 @@ test.each([
   ["{*.txt,*.org,*.html,*.rst,journal/*.md}", true],
   ["**/*-0[12]-*.md", true],
   ["+(journal|notes)/*.md", true],
+  ["journal/+([0-9])-+([0-9])-*.md", true],
   ["journal/*-*-*-*-*-*.md", false],
   ["*.txt", false],
 ])("an ordinary pattern: %s", (pattern, expected) => {

@@ -104,7 +104,7 @@ describe("a pattern that can't be compiled", () => {
     ["a".repeat(5000), "is longer than 4,096 characters"],
     ["x{1..100000000}.md", "stands for more than 1,000 patterns"],
     ["{a,b}".repeat(12_000), "stands for more than 1,000 patterns"],
-    ["+(a*)+(a*)b", "has too many wildcards beside its groups"],
+    ["+(a*)+(a*)b", "has groups that can match in too many ways"],
     [`${"{".repeat(30_000)}${"}".repeat(30_000)}`, ""],
     [`${"(".repeat(2000)}${")".repeat(2000)}`, undefined],
     ["!(".repeat(2000), undefined],
