@@ -54,7 +54,7 @@ const REFUSALS: [
     /^(EROFS|SQLITE_READONLY)/,
     "READ_ONLY",
     (path) => `Writing is not allowed there${path}.`,
-    "Check the permissions of the index file and its folder, or choose another with --state-dir.",
+    "Check the permissions of the file and its folder and whether the disk may be written to, or choose another place.",
   ],
   [
     /^(ENOTDIR|EEXIST)/,

@@ -78,3 +78,25 @@ test("embed blamed the model for a lock that could not be had", async () => {
   expect(stderr).toStartWith("A folder stands where a file is needed");
   expect(stderr).not.toContain("QMD_EMBED_MODEL");
 });
+
+/** Runs a command, the words after the script's, with the folder `$0` read-only. */
+const READ_ONLY = 'mount --bind "$0" "$0" && mount -o remount,ro,bind "$0" && exec "$@"';
+const readOnly = (folder: string, ...words: string[]) => ["unshare", "-m", "sh", "-c", READ_ONLY, folder, ...words];
+
+test.skipIf(Bun.which("unshare") === null || Bun.spawnSync(readOnly("/tmp", "true")).exitCode !== 0)(
+  "a read-only place of whatever file was advised about as the index's, with an option that is refused",
+  async () => {
+    const home = await homeOf({ "n/a.md": "walnut\n" });
+    const folder = join(home.root, "../config/qmd");
+    const child = Bun.spawn(readOnly(folder, ...home.command("collection", "exclude", "n")), {
+      env: childEnv(home.env),
+      cwd: home.root,
+      stderr: "pipe",
+    });
+    const stderr = await new Response(child.stderr).text();
+    expect(await child.exited).toBe(1);
+    expect(stderr).toContain(`${folder}/index.yml can't be written: writing is not allowed there (EROFS).`);
+    expect(stderr).toContain("Check the permissions of the file and its folder");
+    expect(stderr).not.toContain("--state-dir");
+  },
+);
