@@ -108,4 +108,11 @@ describe("the rules of the house", () => {
     }
     expect(unused).toEqual([]);
   });
+
+  test("tests write into the one temporary folder that is removed", () => {
+    const makers = [...new Glob("**/*.ts").scanSync(import.meta.dir)].filter((path) =>
+      /\bmkdtemp(?:Sync)?\(/.test(readFileSync(join(import.meta.dir, path), "utf8")),
+    );
+    expect(makers).toEqual(["temporary.ts"]);
+  });
 });

@@ -15,7 +15,7 @@ export const ADMIN_COMMANDS: Command[] = [
     path: ["collection", "add"],
     summary: "Add a folder as a collection and index it",
     arguments: "PATH",
-    details: "GLOB may be a list with commas: a.md,journals/*.md.",
+    details: "GLOB counts from PATH and may be a list with commas, in which ! says what stays out: **/*.md,!drafts/**.",
     options: ["name", "mask", "glob", "index"],
     load: () => import("./commands/collection-add.ts"),
   },

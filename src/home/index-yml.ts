@@ -4,6 +4,7 @@ import { isObject, valueAt, type JsonObject, type JsonValue } from "../json.ts";
 import { nearestName } from "../nearest.ts";
 import { sha256 } from "../sha256.ts";
 import type { StoredCollection } from "../store/collections.ts";
+import { isExclusion } from "./mask.ts";
 import { wrongType } from "./key-values.ts";
 import { textOfFile } from "./read-text.ts";
 
@@ -181,12 +182,19 @@ function qmdConfig(data: JsonObject, file: string): QmdConfig {
       ...Object.entries(collections).flatMap(([name, value]) =>
         misspelt(value, `collections.${name}.`, COLLECTION_KEYS, file),
       ),
+      ...read.flatMap(({ name, ignore }) => ignore.filter(isExclusion).map((rule) => negated(name, rule, file))),
     ],
   };
 }
 
 function hashOf(data: JsonObject): string {
   return sha256(JSON.stringify(data));
+}
+
+/** Git takes up again what such a rule matches; here, as in qmd, it leaves it out. */
+function negated(name: string, rule: string, file: string): string {
+  const plain = rule.slice(1);
+  return `collections.${name}.ignore in ${file}: "${rule}" leaves out the same as "${plain}"; what belongs to a collection stands in its pattern.`;
 }
 
 /** A sentence for each key of a map that is not known but near one that is. */

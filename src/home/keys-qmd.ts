@@ -26,13 +26,18 @@ export const QMD_KEYS: readonly KeySpec[] = [
   root("memory.qmd.searchTool", "text", "Accepted and without effect."),
   root("memory.qmd.rerank", "boolean", "false leaves reranking out of `query`."),
   root("memory.qmd.includeDefaultMemory", "boolean", "Whether `MEMORY.md` and `memory/**/*.md` are collections.", on),
-  root("memory.qmd.paths", "paths", "Further collections: `{path, pattern?, name?}`.", { default: [] }),
+  root(
+    "memory.qmd.paths",
+    "paths",
+    "Further collections: `{path, pattern?, name?}`; the pattern is a mask, and hidden files stay out.",
+    { default: [] },
+  ),
   root("memory.qmd.sessions.enabled", "boolean", "Whether transcripts are exported to a collection.", off),
   root("memory.qmd.sessions.retentionDays", "integer", "Transcripts older than this are not exported.", { min: 1 }),
   root(
     "memory.qmd.sessions.exportDir",
     "text",
-    "Folder of the exported transcripts; `<state folder>/agents/<agentId>/qmd/sessions` unless set.",
+    "Folder of the exported transcripts, with a folder `<agentId>` for each where there are several agents; `<state folder>/agents/<agentId>/qmd/sessions` unless set.",
   ),
   root("memory.qmd.update.interval", "duration", "Time between updates; 0: none.", { default: "5m" }),
   root("memory.qmd.update.debounceMs", "integer", "Least milliseconds between two updates that nobody asked for.", {

@@ -17,7 +17,7 @@ const sources: KeySpec[] = [
   search(
     "extraPaths",
     "paths",
-    "Further files and folders to index: paths (absolute, `~` or below the workspace) or `{path, pattern}`.",
+    "Further files and folders to index: paths (absolute, `~` or below the workspace) or `{path, pattern}`. A pattern is a mask (`**/*.md,!drafts/**`); hidden files count too.",
     {
       default: [],
       joined: true,
@@ -204,7 +204,7 @@ const query: KeySpec[] = [
   search(
     "qmd.extraCollections",
     "paths",
-    "Further collections of the agent when `memory.backend` is `qmd`: `{path, name?, pattern?}`.",
+    "Further collections of the agent when `memory.backend` is `qmd`: `{path, name?, pattern?}`; the pattern is a mask, and hidden files stay out.",
     { default: [], joined: true },
   ),
 ];

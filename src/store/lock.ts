@@ -19,6 +19,9 @@ const DEFAULT_WAIT_MS = 120_000;
 /** How long a writer waits between looks at the lock; grows to the second number. */
 const LOOK_MS = [20, 250] as const;
 
+/** After this a person who waits too is told for whom. */
+const PATIENT_MS = 1000;
+
 /** After this a half-done clearing of a stale lock counts as abandoned. */
 const ABANDONED_MS = 5000;
 
@@ -27,7 +30,8 @@ type Holder = { pid: number; started: string };
 /**
  * Runs `work` as the only writer of an index: one process at a time holds `<index>.lock`, a file with its process id and
  * start time, so that neither a dead holder nor another process under its number is believed. Waits at most `timeoutMs`
- * (`QMD_SQLITE_BUSY_TIMEOUT`, else two minutes), then throws `INDEX_BUSY` (exit code 75).
+ * (`QMD_SQLITE_BUSY_TIMEOUT`, else two minutes), then throws `INDEX_BUSY` (exit code 75); after a second it says on stderr whom it
+ * waits for, once.
  */
 export async function withWriterLock<T>(
   indexPath: string,
@@ -36,12 +40,15 @@ export async function withWriterLock<T>(
 ): Promise<T> {
   const path = `${indexPath}.lock`;
   const timeout = options.timeoutMs ?? patienceMs(DEFAULT_WAIT_MS);
-  const end = performance.now() + timeout;
+  const started = performance.now();
+  const end = started + timeout;
+  let isTold = false;
   let pause: number = LOOK_MS[0];
   while (!tryLock(path)) {
     options.signal?.throwIfAborted();
     const left = end - performance.now();
     if (left <= 0) throw busy(path);
+    if (!isTold && performance.now() - started >= PATIENT_MS) isTold = tellHolder(path, indexPath);
     await Bun.sleep(Math.min(pause, left));
     pause = Math.min(pause * 1.5, LOOK_MS[1]);
   }
@@ -51,6 +58,13 @@ export async function withWriterLock<T>(
   } finally {
     unlock(path);
   }
+}
+
+/** Whether there was somebody to name. */
+function tellHolder(path: string, indexPath: string): boolean {
+  const holder = readHolder(path);
+  if (holder !== null) console.error(`Waiting for process ${holder.pid}, which is writing to ${indexPath}.`);
+  return holder !== null;
 }
 
 /** Process id of the writer that holds the index, or null. */
@@ -181,11 +195,11 @@ function isAlive(holder: Holder): boolean {
   return started === null || holder.started === "" || started === holder.started;
 }
 
-let started: string | undefined;
+let ownStart: string | undefined;
 
 /** As `processStart`, for this process; "" when that can't be told. */
 function ownStartTime(): string {
-  return (started ??= processStart(process.pid) ?? "");
+  return (ownStart ??= processStart(process.pid) ?? "");
 }
 
 function busy(path: string): MemqError {

@@ -12,6 +12,8 @@ export type StartOptions = WorkerSyncOptions & {
   signal?: AbortSignal;
   /** Whether a sync that others asked for will do, if it has not begun yet; unless false. One that has may have missed a change. */
   joins?: boolean;
+  /** Reads the home again once the lock is held, for one whose configuration others change meanwhile. */
+  reread?: () => Promise<Home>;
   /** Whether batch jobs are waited for where the settings say so; unless false. */
   awaitsJobs?: boolean;
 };
@@ -48,7 +50,7 @@ export function startSync(home: Home, options: StartOptions = {}): Promise<SyncR
 }
 
 async function syncOnce(home: Home, options: StartOptions): Promise<SyncReport> {
-  const { onProgress, signal, joins = true, ...wanted } = options;
+  const { onProgress, signal, joins = true, reread = async () => home, ...wanted } = options;
   const path = lockedPath(home.indexPath, wanted.collections);
   const asked = events++;
   for (let current = running.get(path); current !== undefined; current = running.get(path)) {
@@ -56,7 +58,7 @@ async function syncOnce(home: Home, options: StartOptions): Promise<SyncReport> 
     if (isLater && !current.cancelled && covers(current.options, wanted)) return join(current, onProgress, signal);
     await awaited(current, settled(current.result), onProgress, signal);
   }
-  const started = launch(home, path, wanted);
+  const started = launch(reread, path, wanted);
   running.set(path, started);
   return join(started, onProgress, signal);
 }
@@ -113,7 +115,7 @@ async function awaited<T>(
 }
 
 /** Begins a sync. The lock is held on this side, so that a Worker which dies can't leave it behind. */
-function launch(home: Home, path: string, options: WorkerSyncOptions): Running {
+function launch(homeNow: () => Promise<Home>, path: string, options: WorkerSyncOptions): Running {
   const listeners = new Set<(progress: SyncProgress) => void>();
   const cancellation = new AbortController();
   const tell = (progress: SyncProgress): void => {
@@ -123,8 +125,9 @@ function launch(home: Home, path: string, options: WorkerSyncOptions): Running {
   const work = async (): Promise<SyncReport> => {
     // Those who ask at the same moment join.
     await new Promise((resolve) => setImmediate(resolve));
-    if (cancellation.signal.aborted) throw syncCancelled();
     begun = events++;
+    const home = await homeNow();
+    if (cancellation.signal.aborted) throw syncCancelled();
     return runWorker(home, options, tell, cancellation.signal);
   };
   return {

@@ -15,7 +15,7 @@ export const MOST_TRIES = 4 * ENDS ** 4;
  */
 export function triesOf(pattern: string): number {
   const signs = pattern.match(SIGN) ?? [];
-  const mayRepeat = signs.some((sign) => /^(?:\+|[+*]\()$/.test(sign));
+  const mayRepeat = signs.some((sign) => /^(?:\+|[+*!]\()$/.test(sign));
   let at = 0;
   const tries = (opening: string): number => {
     const from = at;

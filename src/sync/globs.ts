@@ -91,12 +91,22 @@ function matcherOf(pattern: string, dot: boolean): PathMatcher {
     return (path) => path.endsWith(extension) && !path.startsWith(".") && !path.includes("/.");
   }
   if (triesOf(pattern) > MOST_TRIES) {
-    if (/[()[\]{}!+@\\]/.test(pattern)) throw badPattern(pattern, "has groups that can match in too many ways");
-    const glob = new Bun.Glob(pattern);
+    const glob = new Bun.Glob(withoutGroups(pattern));
     return (path) => glob.match(path);
   }
   // With `posix`, `!` negates a class; with the flag, a name may hold a line break.
   return picomatch(pattern, { dot, posix: true, flags: "s" });
+}
+
+/** The pattern for the runtime's matcher. Throws a `MemqError` for one that holds more than wildcards, classes and letters. */
+function withoutGroups(pattern: string): string {
+  if (/^!|[()\\{}]|\[:|\[[!^]?\]|\]\+/.test(pattern)) {
+    throw badPattern(pattern, "has groups that can match in too many ways");
+  }
+  // There a negated class takes a slash too, unless that is in it: as a range, for a `-` may be next.
+  return pattern.replace(/\[([!^]?)([^\]]+)\]/g, (whole, not: string, signs: string) =>
+    not === "" ? whole : `[!/-/${signs}]`,
+  );
 }
 
 function readable<T>(pattern: string, read: () => T): T {

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -296,7 +296,7 @@ describe("a good model", () => {
   });
 
   test("in another tool's folder is used where it is", async () => {
-    const other = mkdtempSync(join(folder, "other-"));
+    const other = temporaryFolder("other-");
     writeFileSync(join(other, fileName), content);
     const pulled = await pullModel(spec, { own: folder, others: [other] });
     expect(pulled).toEqual({ path: join(other, fileName), bytes: content.length, downloaded: false });

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, statSync, symlinkSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readFileSync, statSync, symlinkSync } from "node:fs";
 import { createServer, connect } from "node:net";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -105,7 +105,7 @@ describe("one host", () => {
     begin();
     const { socket } = hostAddress(folder.path);
     expect(hostAddress(join(folder.path, "../", folder.path.split("/").at(-1) ?? "")).socket).toBe(socket);
-    expect(hostAddress(mkdtempSync(join(folder.path, "other-"))).socket).not.toBe(socket);
+    expect(hostAddress(temporaryFolder("other-")).socket).not.toBe(socket);
     symlinkSync(folder.path, join(folder.path, "link"));
     const later = hostAddress(join(folder.path, "link/later")).socket;
     mkdirSync(join(folder.path, "later"));
@@ -114,7 +114,7 @@ describe("one host", () => {
 
   test("is another for another build of the program", async () => {
     begin();
-    const copy = mkdtempSync(join(folder.path, "checkout-"));
+    const copy = temporaryFolder("checkout-");
     const root = join(import.meta.dir, "../..");
     cpSync(join(root, "src"), join(copy, "src"), { recursive: true });
     cpSync(join(root, "package.json"), join(copy, "package.json"));

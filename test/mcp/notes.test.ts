@@ -1,6 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { deleteCollectionDocuments } from "../../src/store/collections.ts";
+import { documentCounts } from "../../src/store/documents.ts";
+import { withWriterLock } from "../../src/store/lock.ts";
+import { openIndex } from "../../src/store/open.ts";
 import { qmdHome, type QmdTestHome } from "../qmd/homes.ts";
 import { connectStdio, type ForeignClient, type Generation, GENERATIONS, type ToolResult } from "./clients.ts";
 
@@ -285,6 +289,29 @@ test("a collection that is added while the server runs is there", async () => {
   expect(added.exitCode).toBe(0);
   const found = await client.callTool({ name: "query", arguments: { query: "otter", collections: ["m"] } });
   expect(found.structuredContent.results).toHaveLength(1);
+});
+
+test("a collection that was removed while the server waited to write came back", async () => {
+  const own = await qmdHome({ "m/b.md": "# B\n\nA heron.\n", "n/a.md": "# A\n\nA heron.\n" });
+  const client = await session("modern", [], own);
+  await withWriterLock(own.indexPath, async () => {
+    own.write({ "n/a.md": "# A\n\nThe heron left.\n", "n/new.md": "# New\n" });
+    // Sees that the index is behind, and waits for the lock.
+    await client.callTool({ name: "query", arguments: { query: "heron" } });
+    own.configure("collections:\n  n:\n    path: $ROOT/n\n");
+    const index = openIndex(own.indexPath, { mode: "write" });
+    deleteCollectionDocuments(index, "m");
+    index.close();
+  });
+  const counts = () => {
+    const index = openIndex(own.indexPath, { mode: "read" });
+    const found = documentCounts(index).map(({ collection, count }) => `${collection}: ${count}`);
+    index.close();
+    return found;
+  };
+  // It is synced after `m`.
+  while (!counts().includes("n: 2")) await Bun.sleep(5);
+  expect(counts()).toEqual(["n: 2"]);
 });
 
 test("a project's configuration that is not trusted leads nowhere else, over MCP too", async () => {

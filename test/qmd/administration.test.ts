@@ -23,6 +23,36 @@ async function runIn(home: QmdTestHome, folder: string, ...args: string[]): Prom
   return stdout + stderr;
 }
 
+test("a mask that only leaves out, and a rule that seems to take up again, are said to be what they are", async () => {
+  const home = await homeOf({ "n/a.md": "hello\n", "n/sub/b.md": "hello\n" }, { yaml: "" });
+  const added = await home.run("collection", "add", "n", "--name", "n", "--mask", "!sub/**");
+  expect(added.stderr).toBe(
+    "⚠ The mask !sub/** says only what stays out. Name what belongs to the collection too: **/*.md,!sub/**\n",
+  );
+  home.configure('collections:\n  n:\n    path: $ROOT/n\n    ignore: ["!sub/**", x.md]\n');
+  const { stdout, stderr } = await home.run("update");
+  expect(stdout).toContain("Indexed: 1 new,");
+  expect(stderr).toContain(
+    '"!sub/**" leaves out the same as "sub/**"; what belongs to a collection stands in its pattern.',
+  );
+  expect((await home.run("collection", "show", "n")).stdout).toContain("\n  Ignore:   !sub/**, x.md\n");
+  expect((await home.run("collection", "add", "--help")).stdout).toContain("!drafts/**");
+});
+
+test("a collection that has the name already is not renamed", async () => {
+  const home = await homeOf({ "n/a.md": "hello\n" });
+  expect(await said(home, "collection", "rename", "n", "n")).toEqual([
+    0,
+    "Collection 'n' has that name already.\n",
+    "",
+  ]);
+});
+
+test("the next steps name what downloads the models before what embeds with them", async () => {
+  const home = await homeOf({ "n/a.md": "hello\n" }, { env: { QMD_DOCTOR_DEVICE_PROBE: "off" } });
+  expect((await home.run("doctor")).stdout).toMatch(/Run 'memq pull' while online.*\n  Run 'memq embed'\.\n$/);
+});
+
 describe("a collection", () => {
   test("is shown, renamed, excluded, included and removed, in qmd's words", async () => {
     const home = await homeOf({ "n/a.md": "# A\n\nhello\n", "m/b.md": "# B\n\nhello\n" });

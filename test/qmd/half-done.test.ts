@@ -123,3 +123,14 @@ describe("an update brought documents back under a name that was gone by then", 
     });
   }
 });
+
+test("a writer that waits for another says so once, and then gives up", async () => {
+  const home = await homeOf(NOTES, { env: { QMD_SQLITE_BUSY_TIMEOUT: "1600" } });
+  writeFileSync(`${home.indexPath}.lock`, JSON.stringify({ pid: process.pid, started: "" }));
+  const { stderr, exitCode } = await home.run("update");
+  expect(exitCode).toBe(75);
+  expect(stderr).toStartWith(
+    `Waiting for process ${process.pid}, which is writing to ${home.indexPath}.\nAnother process (${process.pid}) is writing to the index.\n`,
+  );
+  expect(await files(home)).toHaveLength(2);
+});

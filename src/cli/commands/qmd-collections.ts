@@ -36,12 +36,13 @@ export function group({ words, program }: Invocation): void {
 /** `collection show NAME`. */
 export async function show(invocation: Invocation): Promise<void> {
   const { qmd, collection } = await named(invocation, "<name>");
-  const { name, path, pattern, includeByDefault, update, context } = collection;
+  const { name, path, pattern, ignore, includeByDefault, update, context } = collection;
   const contexts = Object.keys(context).length;
   const lines = [
     `Collection: ${name}`,
     `  Path:     ${collectionRoot(path, qmd.places.configPath, process.cwd(), process.env)}`,
     `  Pattern:  ${pattern}`,
+    ...(ignore.length === 0 ? [] : [`  Ignore:   ${ignore.join(", ")}`]),
     `  Include:  ${includeByDefault ? "yes (default)" : "no"}`,
     ...(update === undefined ? [] : [`  Update:   ${update}`]),
     ...(contexts === 0 ? [] : [`  Contexts: ${contexts}`]),
@@ -92,6 +93,7 @@ export async function rename(invocation: Invocation): Promise<void> {
   const home = await qmdHomeOf(invocation);
   if (!isConfigured(home, from)) throw collectionNotFound(from, invocation.program);
   checkCollectionName(to);
+  if (from === to) return writeOut(`Collection '${from}' has that name already.\n`);
   await writing(home, async (index, before) => {
     try {
       await renameCollection(before.places.configPath, from, to, () => renameInIndex(index, from, to));

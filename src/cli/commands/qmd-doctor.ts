@@ -32,7 +32,10 @@ export async function run(invocation: Invocation): Promise<void> {
     show([{ ok: false, label: "index config", details: messageOf(error), advice: "Correct the configuration file." }]);
     show(environmentFindings(process.env));
   }
-  const advice = [...new Set(findings.flatMap((finding) => finding.advice ?? []))];
+  const steps = [...new Set(findings.flatMap((finding) => finding.advice ?? []))];
+  // Embedding comes last: it needs what the others bring.
+  const isEmbedding = (step: string): number => Number(step.startsWith(`Run '${program} embed'`));
+  const advice = steps.toSorted((one, other) => isEmbedding(one) - isEmbedding(other));
   if (advice.length === 0) writeOut("\nNothing to do.\n");
   else
     writeOut(`\nRecommended next step${advice.length > 1 ? "s" : ""}\n${advice.map((one) => `  ${one}\n`).join("")}`);

@@ -1,5 +1,6 @@
 import { type QmdHome, readQmdHome } from "../../home/qmd-home.ts";
 import { type QmdConfig, storeRows } from "../../home/index-yml.ts";
+import { isExclusion, patternList } from "../../home/mask.ts";
 import { notice, showProgress, writeOut } from "../../output.ts";
 import { clearLlmCache } from "../../store/cache.ts";
 import { readStoreConfig, replaceStoredCollections, writeStoreConfig } from "../../store/collections.ts";
@@ -75,6 +76,11 @@ export async function indexCollection(index: Index, qmd: QmdHome, name: string):
   writeOut(
     `${hint}\nIndexed: ${report.added} new, ${report.changed} updated, ${report.unchanged} unchanged, ${report.removed} removed\n${orphans}`,
   );
+  if (report.files === 0 && patternList(pattern).every(isExclusion)) {
+    notice(
+      `⚠ The mask ${pattern} says only what stays out. Name what belongs to the collection too: **/*.md,${pattern}`,
+    );
+  }
   for (const warning of warnings.slice(index.warnings.length)) notice(`⚠ ${warning}`);
   for (const { path, reason } of skipped) notice(`⚠ Skipped ${path}: ${reason}`);
   if (skipped.length > 0) notice(`Skipped ${skipped.length} file(s)`);

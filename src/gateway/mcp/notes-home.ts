@@ -1,6 +1,7 @@
 import { statSync } from "node:fs";
 import type { EmbeddingProvider } from "../../embed/types.ts";
 import { MemqError, messageOf } from "../../errors.ts";
+import { readQmdHome } from "../../home/qmd-home.ts";
 import { notice } from "../../output.ts";
 import { openQmd, type OpenQmd } from "../../qmd/open.ts";
 import { servingIdentity } from "../../store/identity.ts";
@@ -129,11 +130,13 @@ function providerOf({ providers }: Kept, { qmd, index }: OpenQmd): Opening {
 
 function refresh(kept: Kept, isBehind: boolean): void {
   const { signal } = kept.closed;
-  const home = kept.held?.open.qmd.home;
-  if (home === undefined || home.collections.length === 0 || signal.aborted) return;
+  const qmd = kept.held?.open.qmd;
+  if (qmd === undefined || qmd.home.collections.length === 0 || signal.aborted) return;
   if (!isBehind && Date.now() - kept.refreshedAt < REFRESH_MS) return;
   kept.refreshedAt = Date.now();
-  startSync(home, { embed: false, joins: !isBehind, signal }).catch((error: unknown) => {
+  // Who held the lock before may have removed or renamed a collection, which would come back.
+  const reread = async () => (await readQmdHome(qmd.places, { env: process.env, cwd: process.cwd() })).home;
+  startSync(qmd.home, { embed: false, joins: !isBehind, signal, reread }).catch((error: unknown) => {
     if (error instanceof MemqError && error.code === "SYNC_CANCELLED") return;
     console.error(`A sync in the background failed: ${messageOf(error)}`);
   });
