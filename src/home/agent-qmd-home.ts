@@ -30,7 +30,7 @@ export async function agentQmdHome(agent: AgentHome, cwd: string): Promise<QmdHo
       ...(agent.home.stateDir === undefined ? {} : { stateDir: agent.home.stateDir }),
       workspace,
       collections: managed.map((one) => {
-        const apart = one.source === "sessions" ? notesBelow(one, managed) : exportedBelow(one, memory.qmd.sessions);
+        const apart = one.source === "sessions" ? notExported(one, managed) : exportedBelow(one, memory.qmd.sessions);
         const ignore = [...(ignores.get(one.name) ?? []), ...apart];
         return agentCollection(one, ignore, workspace);
       }),
@@ -113,11 +113,14 @@ function managedCollections(
     add(extraName(extra, at, place.path, workspace, agentId), place.path, place.pattern, "memory");
   });
   if (!qmd.sessions.enabled) return { managed, problem: null };
-  const { exportDir } = qmd.sessions;
-  const notes = managed.find((one) => isSamePlace(one.path, exportDir) && !patternList(one.pattern).every(isFileName));
+  const { exportDir, exportRoot } = qmd.sessions;
+  const notes = managed.find(
+    ({ path, pattern }) =>
+      [exportDir, exportRoot].some((folder) => isSamePlace(path, folder)) && !patternList(pattern).every(isFileName),
+  );
   if (notes !== undefined) {
     // What lies there can't be told from notes, which everybody may see.
-    const problem = `memory.qmd.sessions.exportDir is ${exportDir}, whose notes are the collection ${notes.name}: transcripts are not exported. Name another folder, which may lie in it.`;
+    const problem = `memory.qmd.sessions.exportDir is ${notes.path}, whose notes are the collection ${notes.name}: transcripts are not exported. Name another folder, which may lie in it.`;
     return { managed, problem };
   }
   add(`sessions-${agentId}`, exportDir, DEFAULT_PATTERN, "sessions");
@@ -153,9 +156,14 @@ function withAgent(name: string, agentId: string): string {
 }
 
 /** Transcripts that are exported into a folder of notes are no notes: they keep to who may see transcripts. */
-function exportedBelow({ path }: ManagedCollection, { exportDir }: { exportDir: string }): string[] {
-  const way = relative(path, exportDir);
-  return way === "" || !isInside(exportDir, path) ? [] : [`${escapedWay(way)}/**`];
+function exportedBelow({ path }: ManagedCollection, { exportRoot }: { exportRoot: string }): string[] {
+  const way = relative(path, exportRoot);
+  return way === "" || !isInside(exportRoot, path) ? [] : [`${escapedWay(way)}/**`];
+}
+
+/** What lies below the folder of exported transcripts is another agent's, or a collection of notes. */
+function notExported(exported: ManagedCollection, managed: readonly ManagedCollection[]): string[] {
+  return ["*/**", ...notesBelow(exported, managed)];
 }
 
 /** Notes in or below the folder that transcripts are exported to are no transcripts, and are indexed once. */

@@ -129,7 +129,6 @@ function timeZoneOf(configured: string | undefined, issues: string[]): string | 
 
 function qmdSettings(keys: KeyReader, place: SettingsPlace): QmdBackendSettings {
   const retentionDays = keys.optionalNumber("memory.qmd.sessions.retentionDays");
-  const exportDir = keys.optionalText("memory.qmd.sessions.exportDir");
   const update = (name: string): number => keys.number(`memory.qmd.update.${name}`);
   const startup = keys.optionalText("memory.qmd.update.startup") as QmdBackendSettings["update"]["startup"];
   const interval = (name: string): number => durationMs(keys.value(`memory.qmd.update.${name}`)) ?? 0;
@@ -141,10 +140,7 @@ function qmdSettings(keys: KeyReader, place: SettingsPlace): QmdBackendSettings 
     sessions: {
       enabled: keys.flag("memory.qmd.sessions.enabled"),
       ...(retentionDays === undefined ? {} : { retentionDays }),
-      exportDir:
-        exportDir === undefined
-          ? join(place.stateDir, "agents", place.agentId, "qmd", "sessions")
-          : absolutePath(exportDir, place.workspace, place.env),
+      ...exportFolders(keys, place),
     },
     update: {
       intervalMs: interval("interval"),
@@ -165,6 +161,24 @@ function qmdSettings(keys: KeyReader, place: SettingsPlace): QmdBackendSettings 
       timeoutMs: keys.number("memory.qmd.limits.timeoutMs"),
     },
   };
+}
+
+/**
+ * One configured folder would hold the transcripts of all agents, whose sessions may be named alike: each of several has a folder
+ * of its own in it.
+ */
+function exportFolders(
+  keys: KeyReader,
+  { agentId, config, stateDir, workspace, env }: SettingsPlace,
+): Pick<QmdBackendSettings["sessions"], "exportDir" | "exportRoot"> {
+  const configured = keys.optionalText("memory.qmd.sessions.exportDir");
+  if (configured === undefined) {
+    const own = join(stateDir, "agents", agentId, "qmd", "sessions");
+    return { exportDir: own, exportRoot: own };
+  }
+  const exportRoot = absolutePath(configured, workspace, env);
+  const isAlone = configuredAgentIds(config).every((id) => id === agentId);
+  return { exportDir: isAlone ? exportRoot : join(exportRoot, agentId), exportRoot };
 }
 
 /** The memory surface's search profile. */

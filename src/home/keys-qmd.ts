@@ -37,7 +37,7 @@ export const QMD_KEYS: readonly KeySpec[] = [
   root(
     "memory.qmd.sessions.exportDir",
     "text",
-    "Folder of the exported transcripts; `<state folder>/agents/<agentId>/qmd/sessions` unless set.",
+    "Folder of the exported transcripts, with a folder `<agentId>` for each where there are several agents; `<state folder>/agents/<agentId>/qmd/sessions` unless set.",
   ),
   root("memory.qmd.update.interval", "duration", "Time between updates; 0: none.", { default: "5m" }),
   root("memory.qmd.update.debounceMs", "integer", "Least milliseconds between two updates that nobody asked for.", {

@@ -151,7 +151,14 @@ export type QmdBackendSettings = {
   rerank: boolean;
   includeDefaultMemory: boolean;
   paths: ExtraPath[];
-  sessions: { enabled: boolean; retentionDays?: number; exportDir: string };
+  sessions: {
+    enabled: boolean;
+    retentionDays?: number;
+    /** Folder of this agent's exported transcripts alone. */
+    exportDir: string;
+    /** Folder of every agent's exported transcripts as it is configured: `exportDir`, or what holds it. */
+    exportRoot: string;
+  };
   update: {
     intervalMs: number;
     debounceMs: number;

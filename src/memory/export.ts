@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { mkdir, open, readFile, readdir, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { setImmediate } from "node:timers/promises";
@@ -91,7 +92,7 @@ async function headingOf(path: string): Promise<string> {
 }
 
 /** A note is written under such a name first: short, since that of a transcript may be as long as names can be. */
-const ASIDE = /^\.memq-export-\d+$/;
+const ASIDE = /^\.memq-export-[\da-f-]+$/;
 const ABANDONED_MS = 3_600_000;
 
 function isAside(name: string): boolean {
@@ -139,8 +140,8 @@ async function writeIfNewer(source: string, changedAt: Date, folder: string, nam
     await utimes(target, changedAt, changedAt);
     return false;
   }
-  // Written aside and moved: an update that runs meanwhile never reads half a session.
-  const aside = join(folder, `.memq-export-${process.pid}`);
+  // Written aside and moved: an update that runs meanwhile never reads half a session. No two writes share that name.
+  const aside = join(folder, `.memq-export-${randomUUID()}`);
   await writeFile(aside, text, { mode: 0o600 });
   await utimes(aside, changedAt, changedAt);
   await rename(aside, target);

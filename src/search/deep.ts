@@ -1,3 +1,5 @@
+import { changeStamp } from "../store/meta.ts";
+import { inSnapshot } from "../store/open.ts";
 import { withBegunWords } from "./begun-words.ts";
 import { cite } from "./cite.ts";
 import { type DeepExplanation, explainHits, type FusionName } from "./deep-explanation.ts";
@@ -11,7 +13,7 @@ import { primaryQuery, type QueryDocument, type TypedQuery } from "./query-docum
 import type { Expander } from "./query-models.ts";
 import { bestPerDocument, type Ranked } from "./rank.ts";
 import { reranked } from "./rerank.ts";
-import { collectionsByName, rankedCandidates, scopeOf, type SearchEngine } from "./search.ts";
+import { collectionsByName, rankedCandidates, scopeOf, type SearchEngine, stamped } from "./search.ts";
 import { termFinder } from "./terms.ts";
 import type { Hit, SearchAnswer, SearchRequest } from "./types.ts";
 import { startVectorLeg, type VectorLeg } from "./vector.ts";
@@ -66,14 +68,19 @@ export async function deepSearch(engine: SearchEngine, request: DeepRequest): Pr
     ? plainLists(search, request.document.query)
     : typedLists(search, request.document.searches));
 
-  const { lists, degraded, notices } = found;
-  const rows = orderedRows(engine, inner, lists, request.rrf);
-  const cited = cite(rows, most, {
-    index: engine.index,
-    home: engine.home,
-    request: inner,
-    collections: collectionsByName(engine.home),
-    termsIn: termFinder(withBegunWords(engine.index, parseQuery(primary, request.profile.grammar))),
+  const { degraded, notices } = found;
+  // A note that is written anew gets other passages: what is found, ranked and cited is read from one state of the index.
+  const { lists, cited } = inSnapshot(engine.index, () => {
+    const lists = found.lists();
+    const rows = orderedRows(engine, inner, lists, request.rrf);
+    const cited = cite(rows, most, {
+      index: engine.index,
+      home: engine.home,
+      request: inner,
+      collections: collectionsByName(engine.home),
+      termsIn: termFinder(withBegunWords(engine.index, parseQuery(primary, request.profile.grammar))),
+    });
+    return { lists, cited };
   });
   notices.push(...cited.notices);
   const judged = await withReranking(cited.hits, primary, request);
@@ -100,14 +107,17 @@ function ruleOf({ rrf, profile }: DeepRequest): FusionName {
 }
 
 type Search = { engine: SearchEngine; request: DeepRequest; scope: LegScope };
-type Lists = { lists: QueryList[]; degraded: string[]; notices: string[]; strongSignal?: number };
+/** `lists` makes them of the index as it is then. */
+type Lists = { lists: () => QueryList[]; degraded: string[]; notices: string[]; strongSignal?: number };
 
 async function plainLists(search: Search, query: string): Promise<Lists> {
   const { request } = search;
   const { text } = parseQuery(query, request.profile.grammar);
   const meaning = startVectorLeg(search.engine, text, request.deadline, search.scope);
-  const words = keywordList(search, "original", query, 1);
-  const strongSignal = request.intent === undefined && request.expand ? strongSignalOf(words) : null;
+  const { index } = search.engine;
+  const byKeyword = (): QueryList => keywordList(search, "original", query, 1);
+  const early = stamped(index, byKeyword);
+  const strongSignal = request.intent === undefined && request.expand ? strongSignalOf(early.found) : null;
   const expansion =
     strongSignal === null ? await expansionOf(request.expand, query, request.deadline) : { variants: [], left: false };
   const variants = expansion.variants;
@@ -118,30 +128,37 @@ async function plainLists(search: Search, query: string): Promise<Lists> {
   if (leg?.degraded) degraded.push("vector");
   notices.push(...(leg?.notices ?? []));
   const byWords = variants.filter(({ type }) => type === "lex");
-  const byMeaning = leg?.hits ? variants.filter(({ type }) => type !== "lex") : [];
+  const byMeaning = leg?.nearest ? variants.filter(({ type }) => type !== "lex") : [];
   const legs = await Promise.all(byMeaning.map(({ query: text }) => vectorLeg(search, text)));
-  const lists = [
-    words,
-    ...byWords.map(({ query: text }) => keywordList(search, "lex", text, VARIANT_WEIGHT)),
-    vectorList(leg, "original", query, 1),
-    ...byMeaning.map(({ type, query: text }, at) => vectorList(legs[at] ?? null, type, text, VARIANT_WEIGHT)),
-  ];
-  return { lists: filled(lists), degraded, notices, ...(strongSignal === null ? {} : { strongSignal }) };
+  const lists = (): QueryList[] =>
+    filled([
+      early.stamp === changeStamp(index) ? early.found : byKeyword(),
+      ...byWords.map(({ query: text }) => keywordList(search, "lex", text, VARIANT_WEIGHT)),
+      vectorList(leg, "original", query, 1),
+      ...byMeaning.map(({ type, query: text }, at) => vectorList(legs[at] ?? null, type, text, VARIANT_WEIGHT)),
+    ]);
+  return { lists, degraded, notices, ...(strongSignal === null ? {} : { strongSignal }) };
 }
 
 /** The first list that found something counts twice as much as each of the others. */
 async function typedLists(search: Search, searches: readonly TypedQuery[]): Promise<Lists> {
   const byMeaning = searches.filter(({ type }) => type !== "lex");
+  const { index } = search.engine;
   const legs = Promise.all(byMeaning.map(({ query }) => vectorLeg(search, query)));
-  const words = searches
-    .filter(({ type }) => type === "lex")
-    .map(({ query }) => keywordList(search, "lex", query, VARIANT_WEIGHT, true));
+  const byKeyword = (): QueryList[] =>
+    searches
+      .filter(({ type }) => type === "lex")
+      .map(({ query }) => keywordList(search, "lex", query, VARIANT_WEIGHT, true));
+  const early = stamped(index, byKeyword);
   const found = await legs;
-  const lists = filled([
-    ...words,
-    ...byMeaning.map(({ type, query }, at) => vectorList(found[at] ?? null, type, query, VARIANT_WEIGHT)),
-  ]);
-  if (lists[0] !== undefined) lists[0].weight = 1;
+  const lists = (): QueryList[] => {
+    const filledLists = filled([
+      ...(early.stamp === changeStamp(index) ? early.found : byKeyword()),
+      ...byMeaning.map(({ type, query }, at) => vectorList(found[at] ?? null, type, query, VARIANT_WEIGHT)),
+    ]);
+    if (filledLists[0] !== undefined) filledLists[0].weight = 1;
+    return filledLists;
+  };
   return {
     lists,
     degraded: found.some((leg) => leg?.degraded) ? ["vector"] : [],
@@ -189,8 +206,8 @@ function vectorList(
   query: string,
   weight: number,
 ): QueryList | null {
-  if (!leg?.hits) return null;
-  const hits = leg.hits.map(({ passageId, documentId, cosine }) => ({
+  if (!leg?.nearest) return null;
+  const hits = leg.nearest().map(({ passageId, documentId, cosine }) => ({
     passageId,
     documentId,
     score: cosine,

@@ -2,6 +2,7 @@ import type { TypedQuery } from "./query-document.ts";
 import type { Expander } from "./query-models.ts";
 import { search, type SearchEngine } from "./search.ts";
 import type { SearchAnswer, SearchRequest } from "./types.ts";
+import type { VectorCandidate } from "../store/types.ts";
 import { startVectorLeg, type StartVectorLeg, type VectorLeg } from "./vector.ts";
 
 /** A variant that a model wrote counts half of the words as typed. */
@@ -41,7 +42,7 @@ export async function searchWithVariants(
       const expansion = await expansionOf(expand, request.query, deadline);
       left = expansion.left;
       const own = await typed;
-      if (own.hits === null) return own;
+      if (own.nearest === null) return own;
       const byMeaning = expansion.variants.filter(({ type }) => type !== "lex");
       const variants = await Promise.all(
         byMeaning.map(async ({ query }) => startVectorLeg(engineOfLeg, query, deadline, scope)),
@@ -61,32 +62,23 @@ export async function searchWithVariants(
 /** The leg of the words as typed, its cosines raised where a variant's are higher. */
 function raised(typed: VectorLeg, variants: readonly VectorLeg[]): VectorLeg {
   const cosines = (ids: number[]): Map<number, number> => {
-    const own = cosinesIn(typed, ids);
-    const others = variants.map((leg) => cosinesIn(leg, ids));
+    const own = typed.cosines(ids);
+    const others = variants.map((leg) => leg.cosines(ids));
     const raise = (id: number, cosine: number): number => {
       const best = Math.max(...others.map((other) => other.get(id) ?? 0));
       return Math.max(cosine, (cosine + VARIANT_WEIGHT * best) / (1 + VARIANT_WEIGHT));
     };
     return new Map(Array.from(own, ([id, cosine]) => [id, raise(id, cosine)]));
   };
-  const found = [typed, ...variants].flatMap(({ hits }) => hits ?? []);
-  const candidates = new Map(found.map((candidate) => [candidate.passageId, candidate]));
-  const scores = cosines([...candidates.keys()]);
-  const hits = Array.from(candidates.values(), (candidate) => ({
-    ...candidate,
-    cosine: scores.get(candidate.passageId) ?? candidate.cosine,
-  }));
-  return { ...typed, hits: hits.sort((a, b) => b.cosine - a.cosine), cosines };
-}
-
-/** The cosines of passages, whether or not they are among the hits; one without a vector is absent. */
-function cosinesIn({ hits, cosines }: VectorLeg, ids: number[]): Map<number, number> {
-  const known = new Map((hits ?? []).map(({ passageId, cosine }) => [passageId, cosine]));
-  const others = cosines(ids.filter((id) => !known.has(id)));
-  return new Map(
-    ids.flatMap((id): [number, number][] => {
-      const cosine = known.get(id) ?? others.get(id);
-      return cosine === undefined ? [] : [[id, cosine]];
-    }),
-  );
+  const nearest = (): VectorCandidate[] => {
+    const found = [typed, ...variants].flatMap((leg) => leg.nearest?.() ?? []);
+    const candidates = new Map(found.map((candidate) => [candidate.passageId, candidate]));
+    const scores = cosines([...candidates.keys()]);
+    const hits = Array.from(candidates.values(), (candidate) => ({
+      ...candidate,
+      cosine: scores.get(candidate.passageId) ?? candidate.cosine,
+    }));
+    return hits.sort((a, b) => b.cosine - a.cosine);
+  };
+  return { ...typed, nearest, cosines };
 }

@@ -2,6 +2,7 @@ import type { EmbeddingProvider } from "../embed/types.ts";
 import type { Collection, Home } from "../home/types.ts";
 import { documentsIn } from "../store/documents.ts";
 import { tokensOf } from "../store/keyword.ts";
+import { changeStamp } from "../store/meta.ts";
 import { inSnapshot } from "../store/open.ts";
 import { passagesOf, type RankingFacts, rankingFacts } from "../store/passages.ts";
 import type { Index, Scope } from "../store/types.ts";
@@ -47,14 +48,17 @@ export async function search(
   const byVector = engine.provider
     ? (startLeg ?? (await import("./vector.ts")).startVectorLeg)(engine, parsed.text, request.deadline, legScope)
     : null;
-  const byKeyword = (): KeywordHit[] => inSnapshot(engine.index, () => keywordLeg(engine.index, parsed, legScope));
-  // The keyword leg works while the provider does; without `hybrid` it only stands in for a vector leg that can't answer.
-  const early = profile.hybrid || !byVector ? byKeyword() : null;
+  const byKeyword = (): KeywordHit[] => keywordLeg(engine.index, parsed, legScope);
+  // The keyword leg works while the provider does.
+  const early = byVector && profile.hybrid ? stamped(engine.index, byKeyword) : null;
   const vector = byVector && (await byVector);
-  const keyword = early ?? (vector?.hits ? [] : byKeyword());
-
-  const legs: LegHits = { keyword, vector: vector?.hits ?? [] };
+  // A note that is written anew gets other passages: what is found, ranked and cited is read from one state of the index.
   const { hits, notices, stale } = inSnapshot(engine.index, () => {
+    const nearest = vector?.nearest?.() ?? null;
+    const isEarly = early !== null && early.stamp === changeStamp(engine.index);
+    // Without `hybrid` words only stand in for a vector leg that can't answer.
+    const wantsWords = profile.hybrid || nearest === null;
+    const legs: LegHits = { keyword: isEarly ? early.found : wantsWords ? byKeyword() : [], vector: nearest ?? [] };
     const ranked = rankedRows(engine, request, parsed, scope, legs, vector);
     const rows = profile.unit === "documents" ? bestPerDocument(ranked) : ranked;
     return cite(answered(rows, request, tokenReader(engine.index)), request.limit, {
@@ -100,8 +104,13 @@ function lengthNotice(query: string): string[] {
     : [`The query is long: its first ${MAX_QUERY_CHARS.toLocaleString("en")} characters were searched for.`];
 }
 
+/** What was found, and the state of the index that it was found in. */
+export function stamped<T>(index: Index, find: () => T): { found: T; stamp: string } {
+  return inSnapshot(index, () => ({ stamp: changeStamp(index), found: find() }));
+}
+
 function modeOf(vector: VectorLeg | null, hybrid: boolean): SearchAnswer["mode"] {
-  if (!vector?.hits) return "keyword";
+  if (!vector?.nearest) return "keyword";
   return hybrid ? "hybrid" : "vector";
 }
 

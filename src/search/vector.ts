@@ -11,8 +11,8 @@ import { embedQueryBy, failureMakesUnavailable } from "./query-vector.ts";
 
 /** What the vector leg came to. */
 export type VectorLeg = {
-  /** Null: it did not take part. */
-  hits: VectorCandidate[] | null;
+  /** Looks the nearest passages up, best first, in the index as it is then. Null: the leg does not take part. */
+  nearest: (() => VectorCandidate[]) | null;
   /** Cosines of passages that are not among the hits; one without a vector is absent. */
   cosines: (passageIds: number[]) => Map<number, number>;
   /** It should have taken part. */
@@ -29,7 +29,7 @@ export type StartVectorLeg = typeof startVectorLeg;
 const RESERVE_MS = 50;
 
 /**
- * Starts the vector leg: embedding the query races the deadline, then the nearest passages are looked up. Null where there is no
+ * Starts the vector leg: embedding the query races the deadline; the nearest passages are looked up by who has the leg. Null where there is no
  * provider and so nothing is missing. The promise never rejects.
  */
 export function startVectorLeg(
@@ -77,7 +77,7 @@ async function vectorLeg(
   scope: LegScope,
 ): Promise<VectorLeg> {
   const embedded = await embedQueryBy(provider, query, deadline);
-  if (embedded.state === "blank") return { hits: null, cosines: noCosines, degraded: false, notices: [] };
+  if (embedded.state === "blank") return { nearest: null, cosines: noCosines, degraded: false, notices: [] };
   if (embedded.state === "slow") {
     return without(`Searched by keywords only: ${provider.id} had not embedded the query by the deadline.`);
   }
@@ -86,7 +86,7 @@ async function vectorLeg(
   }
   const { vector } = embedded;
   return {
-    hits: enough(index, scope, (within) => nearestPassages(index, vector, within)),
+    nearest: () => enough(index, scope, (within) => nearestPassages(index, vector, within)),
     cosines: (ids) => cosinesOf(index, vector, ids),
     degraded: false,
     notices: [],
@@ -103,5 +103,5 @@ export function understands(provider: EmbeddingProvider, serving: VectorIdentity
 const noCosines = (): Map<number, number> => new Map();
 
 function without(notice: string): VectorLeg {
-  return { hits: null, cosines: noCosines, degraded: true, notices: [notice] };
+  return { nearest: null, cosines: noCosines, degraded: true, notices: [notice] };
 }

@@ -3,6 +3,7 @@ import { afterEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { withWriterLock } from "../../src/store/lock.ts";
+import { temporaryFolder } from "../temporary.ts";
 import { memq, type Outcome } from "../cli/program.ts";
 import { type AgentOptions, endAgents, NOTES, openAgent, type Place, type QmdAgent, turn } from "./qmd-agent.ts";
 
@@ -231,6 +232,45 @@ describe("transcripts", () => {
     expect(await agent.client.call("memory.get", { path: "qmd/sessions-main/new.md" })).toMatchObject({
       disabled: true,
     });
+  });
+
+  test("of several agents in one exportDir were mixed up and removed by each other: each agent has a folder of its own", async () => {
+    const shared = temporaryFolder("shared-");
+    const exportDir = join(shared, "exported");
+    const sessions = Array.from({ length: 12 }, (_, n) => `${n}`);
+    const agent = await openAgent({
+      agentId: "a",
+      config: {
+        agents: { list: [{ id: "a" }, { id: "b" }] },
+        memory: {
+          backend: "qmd",
+          qmd: { paths: [{ path: shared }], sessions: { enabled: true, exportDir }, update: { waitForBootSync: true } },
+        },
+      },
+      prepare(place) {
+        mkdirSync(join(place.stateDir, "workspace-b"), { recursive: true });
+        for (const [id, fruit] of Object.entries({ a: "papaya", b: "mango" })) {
+          // Long enough for an export to be interrupted by that of the other agent.
+          const text = `${turn(`A ${fruit}.`)}${turn("Word.").repeat(5_000)}`;
+          writeTranscripts(place, Object.fromEntries(sessions.map((name) => [`${name}.jsonl`, text])), id);
+        }
+      },
+    });
+    const found = async (id: string, query: string): Promise<number> => {
+      const params = { agentId: id, sessionKey: `agent:${id}:main`, query, maxResults: 50 };
+      return (await agent.search(params)).results.length;
+    };
+    await Promise.all([found("a", "papaya"), found("b", "mango")]);
+    for (const agentId of ["a", "b", "a"]) await agent.client.call("memory.index", { agentId });
+    expect(readdirSync(exportDir).toSorted()).toEqual(["a", "b"]);
+    for (const [id, own, other] of [
+      ["a", "papaya", "mango"],
+      ["b", "mango", "papaya"],
+    ] as const) {
+      const texts = readdirSync(join(exportDir, id)).map((name) => readFileSync(join(exportDir, id, name), "utf8"));
+      expect(texts.filter((text) => text.includes(own))).toHaveLength(sessions.length);
+      expect([await found(id, own), await found(id, other)]).toEqual([6, 0]);
+    }
   });
 
   test("that can't be exported keep no note from being found, and that is said", async () => {

@@ -246,9 +246,10 @@ describe("export to Markdown", () => {
   test("what a process left unfinished goes when it is old", async () => {
     const exportDir = join(state, "export");
     mkdirSync(exportDir);
-    for (const name of [".memq-export-1", ".memq-exporter"]) writeFileSync(join(exportDir, name), "# Session a\n");
+    const left = [".memq-export-1", ".memq-export-0b5c9a52-9d4e-4c1f-8a57-3f2f6f1f7c11"];
+    for (const name of [...left, ".memq-exporter"]) writeFileSync(join(exportDir, name), "# Session a\n");
     await exportSessions({ sessionsDir: sessions, exportDir, now: Date.now() });
-    expect(readdirSync(exportDir)).toHaveLength(2);
+    expect(readdirSync(exportDir)).toHaveLength(3);
     await exportSessions({ sessionsDir: sessions, exportDir, now: Date.now() + 7_200_000 });
     expect(readdirSync(exportDir)).toEqual([".memq-exporter"]);
   });

@@ -113,6 +113,18 @@ describe("when the provider does not answer", () => {
     expect(answer.hits[0]?.vectorScore).toBeUndefined();
   });
 
+  test("a note that is written anew while one is waited for is found as it is then", async () => {
+    const embedded = Promise.withResolvers<Float32Array>();
+    const home = await opened(notes, { provider: standIn(hashedWords, { embedQuery: () => embedded.promise }) });
+    const asked = home.ask("omada router");
+    home.write({ "memory/network.md": "Router: Omada ER605 with VLAN 20 now" });
+    await home.sync();
+    // What words had found before is all there is.
+    embedded.reject(new MemqError("EMBED_UNAVAILABLE", "openai refused the key."));
+    const { hits } = await asked;
+    expect(hits).toMatchObject([{ path: "memory/network.md", text: "Router: Omada ER605 with VLAN 20 now" }]);
+  });
+
   test("a failing one is named, for the caller to judge", async () => {
     const refused = new MemqError("EMBED_UNAVAILABLE", "openai refused the key.");
     const home = await opened(notes, { provider: standIn(hashedWords, { embedQuery: () => Promise.reject(refused) }) });
