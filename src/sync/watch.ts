@@ -9,6 +9,8 @@ import { errorCode } from "./scan.ts";
 const MAX_FOLDERS = 8000;
 /** A note that is written to without a pause is still taken after this many quiet times. */
 const MAX_QUIET_TIMES = 4;
+/** A root that comes (back) has nothing watched that could tell of it. */
+const LOOK_FOR_ROOTS_MS = 1000;
 
 /** Changed files: collection name → paths relative to its root. A path may be a folder that came or went. */
 export type Changes = Map<string, Set<string>>;
@@ -65,6 +67,7 @@ export function watchCollections(collections: readonly Collection[], options: Wa
   const close = (): void => {
     active = false;
     clearTimeout(timer);
+    clearInterval(looking);
     for (const tree of trees) tree.close();
   };
   const fail = (error: unknown): void => {
@@ -83,6 +86,10 @@ export function watchCollections(collections: readonly Collection[], options: Wa
   };
   const { watchFolder = watch, recursive = process.platform !== "linux" } = options;
   const trees = collections.map((collection) => watchTree(collection, { changed, fail, watchFolder, recursive }));
+  const looking = setInterval(() => {
+    for (const tree of trees) if (tree.isReplaced()) changed(tree.collection, "", true);
+  }, LOOK_FOR_ROOTS_MS);
+  looking.unref();
   refresh();
   return {
     get active() {
@@ -112,7 +119,14 @@ type TreeContext = {
   recursive: boolean;
 };
 
-type Tree = { refresh(limit: number): number; close(): void };
+type Tree = {
+  /** Its name. */
+  collection: string;
+  /** Whether the root came, went or is another folder since it was last looked at. */
+  isReplaced(): boolean;
+  refresh(limit: number): number;
+  close(): void;
+};
 
 /** Watches one collection: each of its folders, or with `recursive` its root as a whole. */
 function watchTree(collection: Collection, { changed, fail, watchFolder, recursive }: TreeContext): Tree {
@@ -153,6 +167,8 @@ function watchTree(collection: Collection, { changed, fail, watchFolder, recursi
   };
 
   return {
+    collection: collection.name,
+    isReplaced: () => inodeOf(root) !== rootInode,
     refresh(limit) {
       const inode = inodeOf(root);
       if (inode !== rootInode) drop("");

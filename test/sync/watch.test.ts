@@ -97,6 +97,20 @@ describe.each([{ recursive: false }, { recursive: true }])("watching (recursive:
     watcher.close();
   });
 
+  test("a root that vanished is watched again once it is back, without anybody asking", async () => {
+    const root = join(tempFolder(), "ws");
+    writeNotes(root, { "a.md": "" });
+    const { watcher, until } = changesOf([collectionOf(root)], way);
+    renameSync(root, `${root}-away`);
+    await until("");
+    watcher.refresh();
+    renameSync(`${root}-away`, root);
+    await until("");
+    writeFileSync(join(root, "a.md"), "edited");
+    await until("a.md");
+    watcher.close();
+  });
+
   test("reports a note that is written to without a pause", async () => {
     const root = tempFolder();
     const { watcher, until } = changesOf([collectionOf(root)], { ...way, debounceMs: 100 });
