@@ -12,7 +12,7 @@ export type AppendResult = { path: string; startLine: number; endLine: number };
 
 /**
  * Appends text to a note, on lines of its own and with a final newline, in one write that another writer cannot split. Nothing
- * that is there is ever rewritten. A new daily note begins with its date as a heading. Appends of one agent wait for each other,
+ * that is there is ever rewritten. A new daily note begins with its date as a heading. Appends to one note wait for each other,
  * so that the reported lines are true.
  */
 export function appendForAgent(
@@ -34,7 +34,7 @@ export async function appendToMemory(options: {
   date?: string | undefined;
   timeZone?: string;
   now: number;
-  /** Where appends wait for each other, a path in the agent's state folder; without it nobody else may append. */
+  /** Where appends wait for each other if not beside the note, a path in the state folder; without it nobody else may append. */
   lock?: string;
 }): Promise<AppendResult> {
   const { workspace, target } = options;
