@@ -7,10 +7,12 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
+import { MAX_NOTE_BYTES } from "../../src/notes/decode.ts";
 import { appendToMemory } from "../../src/memory/append.ts";
 import { sessionContext } from "../../src/memory/context.ts";
 import { childEnv, memqCommand } from "../cli/program.ts";
@@ -67,6 +69,22 @@ describe("appending", () => {
     expect(append("más", { target: "long-term" })).rejects.toThrow("windows-1252");
     await append("plain", { target: "long-term" });
     expect(readFileSync(join(workspace, "MEMORY.md"))).toEqual(Buffer.concat([western, Buffer.from("plain\n")]));
+  });
+
+  test("an append took a note over the size that is indexed, and so out of memory: it is refused", async () => {
+    const note = join(workspace, "MEMORY.md");
+    const state = temporaryFolder("state-");
+    const appended = (text: string) =>
+      Bun.spawnSync(memqCommand("memory", "append", text, "--target", "long-term", "--workspace", workspace), {
+        env: childEnv({ OPENCLAW_STATE_DIR: state }),
+      });
+    writeFileSync(note, `${"x".repeat(79)}\n`.repeat((MAX_NOTE_BYTES - 80) / 80));
+    const before = statSync(note).size;
+    const { exitCode, stderr } = appended("y".repeat(MAX_NOTE_BYTES - before));
+    expect([exitCode, stderr.toString()]).toEqual([1, expect.stringContaining("would be larger than 32 MB")]);
+    expect(statSync(note).size).toBe(before);
+    expect(appended("y".repeat(MAX_NOTE_BYTES - before - 1)).exitCode).toBe(0);
+    expect(statSync(note).size).toBe(MAX_NOTE_BYTES);
   });
 
   test("a text that finds no room is not half written and not reported as written", async () => {
