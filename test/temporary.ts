@@ -21,8 +21,9 @@ export function removeTemporary(): void {
   rmSync(temporaryRoot, { recursive: true, force: true, maxRetries: 5, retryDelay: 20 });
 }
 
-/** The model hosts whose models folder or socket lies in a folder. */
+/** The model hosts whose models folder or socket lies in a folder; none on a system without `ps`, where they go when idle. */
 function modelHosts(folder: string): number[] {
+  if (Bun.which("ps") === null) return [];
   const { stdout } = Bun.spawnSync(["ps", "-axww", "-o", "pid=,command="]);
   return stdout
     .toString()

@@ -22,10 +22,14 @@ export type Exchange = {
 export type ExchangeContext = { http: HttpContext; clock: Clock };
 
 const MAX_ERROR_BODY = 16_384;
+/** Of JSON. A request carries some kilobytes of text, and one that is answered with more for good reason is halved. */
+const MAX_JSON_BYTES = 64 * 1024 * 1024;
+/** Of a file that a batch job made: no longer text can be held. */
+const MAX_FILE_BYTES = 2 ** 31 - 1;
 
 /** The parsed JSON of a successful answer. Throws `EmbedError` for any other, sorted by what may be done about it. */
 export async function requestJson(exchange: Exchange, context: ExchangeContext): Promise<unknown> {
-  const text = await requestText(exchange, context);
+  const text = await requestText(exchange, context, MAX_JSON_BYTES);
   try {
     return JSON.parse(text);
   } catch {
@@ -33,8 +37,12 @@ export async function requestJson(exchange: Exchange, context: ExchangeContext):
   }
 }
 
-/** The body of a successful answer. Throws as `requestJson` does. */
-export async function requestText(exchange: Exchange, context: ExchangeContext): Promise<string> {
+/** The body of a successful answer, of `maxBytes` at most. Throws as `requestJson` does. */
+export async function requestText(
+  exchange: Exchange,
+  context: ExchangeContext,
+  maxBytes = MAX_FILE_BYTES,
+): Promise<string> {
   const { secrets, signal } = exchange;
   const method = exchange.method ?? (exchange.body === undefined ? "GET" : "POST");
   const body = sentBody(exchange);
@@ -48,7 +56,7 @@ export async function requestText(exchange: Exchange, context: ExchangeContext):
   });
   tell(String(response.status));
   try {
-    if (response.ok) return await response.text();
+    if (response.ok) return await wholeText(response, exchange, maxBytes);
     throw answerError(exchange, response, await beginning(response), context.clock);
   } catch (error) {
     if (error instanceof EmbedError || signal.aborted) throw error;
@@ -77,6 +85,18 @@ function debugLog(
     const line = `memory embeddings: ${provider} ${method} ${origin}${pathname} ${size} B: ${outcome} in ${clock.now() - started} ms`;
     process.stderr.write(`${redacted(line, secrets)}\n`);
   };
+}
+
+/** The body of an answer; one without an end must not fill the memory. */
+async function wholeText(response: Response, exchange: Exchange, maxBytes: number): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const bytes of response.body ?? []) {
+    size += bytes.length;
+    if (size > maxBytes) throw malformed(exchange, `the answer is longer than ${Math.floor(maxBytes / 2 ** 20)} MB`);
+    chunks.push(bytes);
+  }
+  return new TextDecoder().decode(Buffer.concat(chunks, size));
 }
 
 /** The first kilobytes of an error's body: all that can be of use, however much a server sends. */

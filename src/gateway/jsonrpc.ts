@@ -1,5 +1,6 @@
 import { asMemqError, messageOf } from "../errors.ts";
 import { isObject } from "../json.ts";
+import { takeTurns } from "../turns.ts";
 import type { Frame } from "./framing.ts";
 
 /** Error numbers of JSON-RPC 2.0, of LSP (not initialised, cancelled), and ours for everything else that fails. */
@@ -60,8 +61,17 @@ type ConnectionOptions = {
   silentOnCancel?: boolean;
 };
 
-/** What ends the requests that run, by their ids; two may have the same. */
+/** What ends the requests that run or wait for their turn, by their ids; two may have the same. */
 type Running = Map<string, Set<AbortController>>;
+
+type Serving = ConnectionOptions & {
+  running: Running;
+  /** Resolves when the next request may begin. */
+  turn: () => Promise<void>;
+};
+
+/** Take no time and are asked for while others wait: they pass. */
+const PASSING = new Set(["ping", "$/cancelRequest", "notifications/cancelled"]);
 
 /**
  * One JSON-RPC 2.0 peer that serves requests concurrently (https://www.jsonrpc.org/specification): `handle` runs for every request and
@@ -70,6 +80,7 @@ type Running = Map<string, Set<AbortController>>;
 export function openConnection(options: ConnectionOptions): Connection {
   const { send, batches = false } = options;
   const running: Running = new Map();
+  const serving: Serving = { ...options, running, turn: takeTurns() };
   const work = new Set<Promise<void>>();
 
   function sendWhenDone(answering: Promise<Answer | Answer[] | null>): void {
@@ -85,13 +96,13 @@ export function openConnection(options: ConnectionOptions): Connection {
     receive(frame) {
       const parsed = parseFrame(frame);
       if ("value" in parsed && batches && Array.isArray(parsed.value) && parsed.value.length > 0) {
-        sendWhenDone(answersTo(parsed.value, running, options));
+        sendWhenDone(answersTo(parsed.value, serving));
         return;
       }
       const message = "fault" in parsed ? refuse(null, "parse", parsed.fault) : readMessage(parsed.value);
       if (message === null) return;
       if ("error" in message) send(JSON.stringify(refusal(message)));
-      else sendWhenDone(answerTo(message, running, options));
+      else sendWhenDone(answerTo(message, serving));
     },
     notify: (method, params) => send(JSON.stringify({ jsonrpc: "2.0", method, params })),
     cancel: (id) => running.get(idKey(id))?.forEach((controller) => controller.abort()),
@@ -105,23 +116,24 @@ export function openConnection(options: ConnectionOptions): Connection {
 /** The answer to a message, null where none is due. */
 async function answerTo(
   { id, method, params }: Message,
-  running: Running,
-  { handle, log, silentOnCancel = false }: ConnectionOptions,
+  { running, turn, handle, log, silentOnCancel = false }: Serving,
 ): Promise<Answer | null> {
   const controller = new AbortController();
   const key = idKey(id);
+  const { signal } = controller;
+  const begin = async (): Promise<unknown> => {
+    if (!PASSING.has(method)) await turn();
+    return signal.aborted ? undefined : handle(method, params, { id, signal });
+  };
   if (id !== undefined) running.set(key, (running.get(key) ?? new Set()).add(controller));
   try {
     // A cancelled request is answered at once, even when what it started can only end by itself.
-    const result = await Promise.race([
-      handle(method, params, { id, signal: controller.signal }),
-      rejectedOnAbort(controller.signal),
-    ]);
+    const result = await Promise.race([begin(), rejectedOnAbort(signal)]);
     return id === undefined ? null : { jsonrpc: "2.0", id, result: result ?? {} };
   } catch (error) {
     const body = errorBody(error);
     if (id === undefined) log(`${method}: ${body.message}`);
-    if (id === undefined || (silentOnCancel && controller.signal.aborted)) return null;
+    if (id === undefined || (silentOnCancel && signal.aborted)) return null;
     return { jsonrpc: "2.0", id, error: body };
   } finally {
     const others = running.get(key);
@@ -131,11 +143,11 @@ async function answerTo(
 }
 
 /** The answers to the messages of one array, null where none is due. */
-async function answersTo(values: unknown[], running: Running, options: ConnectionOptions): Promise<Answer[] | null> {
+async function answersTo(values: unknown[], serving: Serving): Promise<Answer[] | null> {
   const answers = await Promise.all(
     values.map(async (value) => {
       const message = readMessage(value);
-      return message === null || "error" in message ? message && refusal(message) : answerTo(message, running, options);
+      return message === null || "error" in message ? message && refusal(message) : answerTo(message, serving);
     }),
   );
   const due = answers.filter((answer) => answer !== null);

@@ -18,6 +18,8 @@ export type Collection = {
   hidden: boolean;
   /** A root that is missing holds nothing, and is no fault. */
   optional?: true;
+  /** The root was missing when the configuration was read, and the home's issues say so. */
+  missing?: true;
   /** Searched when no collection is named. */
   includeByDefault: boolean;
   /** Put before the relative path where the memory surface prints or reads a path: "" for the workspace, "../team-docs/", … */

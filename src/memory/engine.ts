@@ -3,6 +3,7 @@ import { hasDocuments } from "../store/documents.ts";
 import { removeJournal } from "../store/maintenance.ts";
 import type { Index } from "../store/types.ts";
 import type { SyncProgress, SyncReport } from "../sync/report.ts";
+import { takeTurns } from "../turns.ts";
 import type { ServedAgent } from "./backend.ts";
 import { openEngineSync } from "./engine-sync.ts";
 import type { GetAnswer, GetRequest } from "./get.ts";
@@ -61,6 +62,8 @@ const SEARCH_MS = 15_000;
 /** How long a status waits for the provider to be set up. */
 const PROVIDER_MS = 1000;
 
+const searchTurn = takeTurns();
+
 /** What a caller of `memory.index` is told of a sync. */
 export function indexAnswer(report: SyncReport): IndexAnswer {
   const { files, passages, added, changed, removed, embedded, ms } = report;
@@ -90,6 +93,8 @@ export async function openMemoryEngine(agent: ServedAgent, options: EngineOption
   function searchOnce(request: MemorySearchRequest, deadline: number, degraded: SearchContext["degraded"]) {
     return reader.use(async (index) => {
       const opened = await provider.forSearch(deadline, index);
+      // Many may have waited for the same sync or model, and would all go on at once.
+      await searchTurn();
       const found = await searchMemory({ agent, index, opened, degraded, deadline }, request);
       return { ...found, damaged: index.state === "damaged" };
     });

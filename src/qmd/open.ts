@@ -1,6 +1,7 @@
 import { type MemqError, messageOf } from "../errors.ts";
 import { type QmdHome, readQmdHome, resolveQmdHome } from "../home/qmd-home.ts";
-import { hasDocuments } from "../store/documents.ts";
+import { documentCounts, hasDocuments } from "../store/documents.ts";
+import { readRenaming } from "../store/meta.ts";
 import { openIndex } from "../store/open.ts";
 import type { Index } from "../store/types.ts";
 import type { Program } from "../version.ts";
@@ -26,9 +27,22 @@ export async function openQmd(name: string | undefined, { program, notice }: Ope
   let index = openIndex(qmd.places.indexPath, { mode: "read" });
   if (index.state === "unprepared" && hasDocuments(index)) index = await prepared(index, qmd, notice);
   for (const warning of index.warnings) notice(warning);
+  const halfRenamed = halfRenamedNotice(index, qmd, program);
+  if (halfRenamed !== null) notice(halfRenamed);
   // The name in full: `--index ./a` means another index in every folder.
   const { indexName } = qmd.places;
   return { qmd, index, named: indexName === "index" ? undefined : indexName, program, notice };
+}
+
+/** What to say while the index has a renaming that the configuration lacks: a command was ended between the two. */
+function halfRenamedNotice(index: Index, { config }: QmdHome, program: Program): string | null {
+  const renaming = index.state === "ready" ? readRenaming(index) : null;
+  if (renaming === null) return null;
+  const { from, to } = renaming;
+  const names = new Set(config.collections.map(({ name }) => name));
+  if (!names.has(from) || names.has(to)) return null;
+  if (documentCounts(index).some(({ collection }) => collection === from)) return null;
+  return `The renaming of '${from}' to '${to}' was interrupted: nothing of '${from}' is found until '${program} update' has run.`;
 }
 
 /** Which keys of the configuration look misspelt, and which collections are left out because the project's is not trusted. */

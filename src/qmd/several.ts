@@ -1,6 +1,8 @@
+import { setImmediate } from "node:timers/promises";
 import { MemqError } from "../errors.ts";
+import { realPath } from "../home/paths.ts";
 import { exactDocument, resolveName, similarNames } from "../search/resolve.ts";
-import { documentsIn } from "../store/documents.ts";
+import { documentsIn, mostCommas } from "../store/documents.ts";
 import type { DocumentRow } from "../store/types.ts";
 import { type Asked, type DocumentText, documentText, lookedUp, resolveContext } from "./lookup.ts";
 import { documentName } from "./names.ts";
@@ -8,6 +10,8 @@ import type { OpenQmd } from "./open.ts";
 import { linesOf } from "./text.ts";
 
 const SIMILAR = 3;
+/** For so many missing names of a list it is said what they are like, which takes a look at every path. */
+const MOST_COMPARED = 20;
 /** In characters. */
 const LONGEST_GLOB = 4096;
 
@@ -66,17 +70,27 @@ export async function wantedDocuments(
   return null;
 }
 
-/** A name may hold commas itself: of the pieces that could be one name the longest run that is a document counts. */
+/** A link's target, by which a document may be called too, has commas that the index knows nothing of: these are tried at least. */
+const COMMAS = 4;
+
+/**
+ * A name may hold commas itself: of the pieces that could be one name the longest run that is a document counts. Longer runs than any
+ * name has are not tried, else the look-ups grow with the square of the list.
+ */
 async function listed(open: OpenQmd, list: string, say: (sentence: string) => void): Promise<Wanted[]> {
   const context = resolveContext(open);
   const pieces = list.split(",");
+  const longest = 1 + Math.max(COMMAS, mostCommas(open.index) + mostCommasAround(open));
   const found: Wanted[] = [];
+  let missing = 0;
   for (let at = 0; at < pieces.length;) {
-    let end = pieces.length;
+    let end = Math.min(pieces.length, at + longest);
     while (end > at + 1 && exactDocument(context, pieces.slice(at, end).join(",").trim()) === null) end--;
     const name = pieces.slice(at, end).join(",").trim();
     at = end;
     if (name === "") continue;
+    // A server answers others between two names.
+    await setImmediate();
     const { open: other, asked } = await lookedUp(open, name);
     const { resolution } = asked;
     if (resolution.kind === "document") {
@@ -85,11 +99,17 @@ async function listed(open: OpenQmd, list: string, say: (sentence: string) => vo
       const candidates = resolution.documents.map((document) => documentName(other, document));
       say(`Ambiguous path ${name}: ${candidates.join(", ")}`);
     } else {
-      const similar = similarNames(context, name, SIMILAR);
+      const similar = missing++ < MOST_COMPARED ? similarNames(context, name, SIMILAR) : [];
       say(`File not found: ${name}${similar.length === 0 ? "" : ` (did you mean: ${similar.join(", ")}?)`}`);
     }
   }
   return found;
+}
+
+/** The most commas that a name can have before the path in the collection. */
+function mostCommasAround({ qmd }: OpenQmd): number {
+  const starts = qmd.home.collections.flatMap(({ name, root, pathPrefix }) => [name, pathPrefix, root, realPath(root)]);
+  return Math.max(0, ...starts.map((start) => start.split(",").length - 1));
 }
 
 function wantedOf(open: OpenQmd, document: DocumentRow, { from, count }: Asked): Wanted {

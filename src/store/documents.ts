@@ -43,6 +43,16 @@ export function documentsIn(index: Index, collections: readonly string[]): Docum
   );
 }
 
+/** The most commas that the path of an active document holds. */
+export function mostCommas(index: Index): number {
+  const row = index.db
+    .query<{ most: number | null }, []>(
+      "SELECT max(length(path) - length(replace(path, ',', ''))) AS most FROM documents WHERE active = 1",
+    )
+    .get();
+  return row?.most ?? 0;
+}
+
 /** Where every active document is: no more than that, so that a process can afford to remember them all. */
 export function documentPaths(index: Index): { id: number; collection: string; path: string }[] {
   return index.db

@@ -88,25 +88,28 @@ function tryLock(path: string): boolean {
     throw Object.assign(error as NodeJS.ErrnoException, { path: dirname(path) });
   }
   try {
-    if (linkOnce(draft, path)) {
-      clearDrafts(path);
-      return true;
+    if (!linkOnce(draft, path)) {
+      const holder = readHolder(path);
+      if (holder !== null && isAlive(holder)) return false;
+      clearStale(path);
+      if (!linkOnce(draft, path)) return false;
     }
-    const holder = readHolder(path);
-    if (holder !== null && isAlive(holder)) return false;
-    clearStale(path);
-    return linkOnce(draft, path);
+    clearDrafts(path);
+    return true;
   } finally {
     unlinkSync(draft);
   }
 }
 
-/** Takes away what processes left that died before their file was in place. */
+/** Behind the name of a file: `lock.<process>.<id>` for its lock, `<process>.<id>.tmp` for itself. */
+const DRAFT = /^(?:lock\.(?=\d+\.[0-9a-z]+$)|(?=\d+\.[0-9a-f]{8}\.tmp$))(\d+)\./;
+
+/** Takes away what processes left that died before their file was in place: the lock, or what it guards. */
 function clearDrafts(path: string): void {
-  const start = `${basename(path)}.`;
+  const start = `${basename(path, ".lock")}.`;
   try {
     for (const name of readdirSync(dirname(path))) {
-      const pid = name.startsWith(start) ? /^(\d+)\.[0-9a-z]+$/.exec(name.slice(start.length))?.[1] : undefined;
+      const pid = name.startsWith(start) ? DRAFT.exec(name.slice(start.length))?.[1] : undefined;
       if (pid !== undefined && !isAlive({ pid: Number(pid), started: "" }))
         rmSync(join(dirname(path), name), { force: true });
     }

@@ -13,6 +13,23 @@ export function writeMeta(index: Index, key: string, value: string | null): void
   else index.db.query("INSERT OR REPLACE INTO memq_meta(key, value) VALUES (?, ?)").run(key, value);
 }
 
+/** Where a renaming is noted of which the index does not know yet whether the configuration has it too. */
+const RENAMING = "collections.renaming";
+
+/** A collection's old and new name. */
+export type Renaming = { from: string; to: string };
+
+/** The renaming that is noted, or null. */
+export function readRenaming(index: Index): Renaming | null {
+  const noted = readMeta(index, RENAMING);
+  return noted === null ? null : (JSON.parse(noted) as Renaming);
+}
+
+/** Notes a renaming, or that there is none. */
+export function writeRenaming(index: Index, renaming: Renaming | null): void {
+  writeMeta(index, RENAMING, renaming === null ? null : JSON.stringify(renaming));
+}
+
 /**
  * Changes whenever the index was written, by any connection: for caches of a process that stays alive. Costs microseconds.
  */

@@ -110,7 +110,7 @@ export async function syncOpenIndex(index: Index, home: Home, options: SyncOptio
   const overall = overallProgress(scans, onProgress);
   for (const scan of scans) {
     run.skipped.push(...scan.skipped);
-    if (scan.rootProblem !== undefined) warnings.push(rootWarning(scan));
+    if (scan.rootProblem !== undefined && scan.collection.missing === undefined) warnings.push(rootWarning(scan));
     collections.push(await syncCollection(scan, { ...run, onProgress: overall.report }));
     overall.next();
   }

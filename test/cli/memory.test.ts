@@ -171,6 +171,17 @@ describe("memq memory", () => {
     expect([exitCode, stderr]).toEqual([0, expect.stringContaining("/nowhere/x.gguf is not on this machine")]);
   });
 
+  test("what a first search does without is said once", async () => {
+    const search = { provider: "local", local: { modelPath: "/nowhere/x.gguf" }, extraPaths: ["/nowhere/e"] };
+    file("lacking.json", JSON.stringify({ memory: { search } }));
+    const at = ["--workspace", join(root, "ws"), "--state-dir", join(root, "lacking")];
+    const { stderr } = await memq(["memory", "search", "manager", ...at, "--config", join(root, "lacking.json")]);
+    expect(stderr).toBe(
+      "The extra path /nowhere/e does not exist; what the index holds of it stays.\n" +
+        "Local embeddings unavailable. Reason: The model /nowhere/x.gguf is not on this machine.\n",
+    );
+  });
+
   test("get prints a note, a part of it, and refuses what is outside", async () => {
     expect((await memq(["memory", "get", "MEMORY.md", ...place])).stdout).toContain("Rod prefers TypeScript.\n");
     expect(await memq(["memory", "get", "MEMORY.md", "--from", "3", "--lines", "1", ...place])).toEqual({

@@ -88,6 +88,15 @@ describe("a service that", () => {
     expect(report.passages).toBe(COUNT);
   });
 
+  test("sends an answer without an end: it is given up, and keywords work", async () => {
+    server.misbehave.endless = true;
+    const report = await syncIndex(home, { provider: await provider() });
+    expect(report.embedding.state).toBe("failed");
+    expect(report.embedding.reason).toContain("malformed response: the answer is longer than 64 MB");
+    expect(report.passages).toBe(COUNT);
+    expect(server.poured).toBeLessThan(server.asked.length * 100 * 2 ** 20);
+  });
+
   test("is in the middle of it when we are killed: the next sync goes on from there", async () => {
     server.misbehave.maxItems = 8;
     Object.assign(home.embedding, { provider: "openai", explicit: true, concurrency: 1, apiKey: KEY });

@@ -346,6 +346,37 @@ describe("concurrency", () => {
     await server.stop(true);
   });
 
+  /** Thousands of searches, which take seconds together, in the bytes of one message. */
+  const burst = Array.from({ length: 4000 }, (_, at) =>
+    JSON.stringify({
+      jsonrpc: "2.0",
+      id: `s${at}`,
+      method: "memory.search",
+      params: { query: `line ${at} of a list` },
+    }),
+  ).join("\n");
+
+  test("a burst of searches holds up neither a ping and a cancellation behind it, nor its own first answers", async () => {
+    const { client } = await open();
+    const before = client.messages.length;
+    client.raw(`${burst}\n`);
+    client.notify("$/cancelRequest", { id: "s3999" });
+    await client.call("ping");
+    const answered = client.messages.slice(before);
+    expect(answered.length).toBeLessThan(400);
+    expect(answered).toContainEqual(expect.objectContaining({ id: "s3999", error: expect.anything() }));
+    while (!client.messages.some(({ id }) => id === "s0")) await client.call("ping");
+    expect(client.messages.length).toBeLessThan(2000);
+  });
+
+  test("a burst of searches holds up the end of input by no more than a second", async () => {
+    const { client } = await open();
+    client.raw(`${burst}\n`);
+    const { exitCode, ms } = await client.end();
+    expect(exitCode).toBe(0);
+    expect(ms).toBeLessThan(2000);
+  });
+
   test("shutdown answers, and the process ends", async () => {
     const client = start();
     expect(await client.call("shutdown")).toEqual({});

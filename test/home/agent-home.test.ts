@@ -81,7 +81,7 @@ describe("collections", () => {
     ]);
     expect(home.issues.map((issue) => issue.replace(box.home, "H"))).toEqual([
       "The extra path H/linked is a symbolic link and is not indexed.",
-      "The extra path H/.openclaw/workspace/gone does not exist.",
+      "The extra path H/.openclaw/workspace/gone does not exist; what the index holds of it stays.",
     ]);
     const names = home.collections.map(({ name }) => name);
     expect(new Set(names).size).toBe(names.length);

@@ -134,6 +134,15 @@ describe("memq setup openclaw", () => {
     });
   });
 
+  test("says that the workspace has to exist", async () => {
+    rmSync(at("notes"), { recursive: true });
+    const { stdout } = await setup("openclaw", "--write");
+    expect(stdout).toContain(
+      `\nThe workspace ${at("notes")} of agent "main" does not exist. memq works once it is there.\n`,
+    );
+    expect((await setup("--check")).exitCode).toBe(1);
+  });
+
   test("makes the configuration where there is none, readable by its owner only", async () => {
     rmSync(at(".openclaw"), { recursive: true });
     expect(await applyPlan(await planFor("openclaw"))).toBeNull();

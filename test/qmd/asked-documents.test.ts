@@ -48,3 +48,23 @@ test("a note that a link out of its collection has replaced is not called by the
     if (args[0] !== "search") expect(stdout).toContain("qmd://n/a.md  #");
   }
 });
+
+test("a long list of names costs as much as its names, not their square, and lets a server answer others", async () => {
+  const { run, env, root } = await qmdHome({ ...NOTES, "n/x,y,z,1,2,3,4.md": "commas\n" });
+  const missing = Array.from({ length: 3000 }, (_, nth) => `missing-${nth}.md`);
+  const list = ["n/a.md", ...missing, "n/x,y,z,1,2,3,4.md"].join(",");
+  const started = performance.now();
+  const { stdout, stderr } = await run("multi-get", list, "--files");
+  expect(performance.now() - started).toBeLessThan(15_000);
+  expect(stdout.match(/qmd:\/\/\S+\.md/g)).toEqual(["qmd://n/a.md", "qmd://n/x,y,z,1,2,3,4.md"]);
+  expect(stderr.match(/File not found: missing-\d+\.md/g)).toHaveLength(missing.length);
+
+  const client = await connectStdio("legacy", [], { env, cwd: root });
+  const order: string[] = [];
+  await Promise.all([
+    client.callTool({ name: "multi_get", arguments: { pattern: list } }).then(() => order.push("list")),
+    client.callTool({ name: "get", arguments: { file: "n/b.md" } }).then(() => order.push("other")),
+  ]);
+  expect(order).toEqual(["other", "list"]);
+  await client.close();
+});

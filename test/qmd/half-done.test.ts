@@ -1,6 +1,6 @@
 import { Database } from "bun:sqlite";
 import { describe, expect, test } from "bun:test";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { collectionsYaml, homesUntilEnd, type QmdTestHome } from "./homes.ts";
 
@@ -84,12 +84,18 @@ describe("a rename that was killed counted every document twice", () => {
         });`;
       const child = Bun.spawn([process.execPath, "-e", script], { stderr: "inherit" });
       await child.exited;
+      const said = "The renaming of 'a' to 'b' was interrupted: nothing of 'a' is found until 'memq update' has run.";
+      const { stderr } = await home.run("search", "walnut");
+      if (isWritten) expect(stderr).toBe("");
+      else expect(stderr).toContain(said);
       const name = isWritten ? "b" : "a";
       expect((await home.run("update")).stdout).toContain("Indexed: 0 new, 0 updated, 2 unchanged, 0 removed");
       expect(await total(home)).toBe("2");
       expect(await files(home)).toEqual([`qmd://${name}/one.md`, `qmd://${name}/two.md`]);
       expect((await home.run("collection", "rename", name, "c")).exitCode).toBe(0);
       expect(await files(home)).toEqual(["qmd://c/one.md", "qmd://c/two.md"]);
+      expect(readdirSync(join(home.root, "../config/qmd"))).toEqual(["index.yml"]);
+      expect((await home.run("search", "walnut")).stderr).toBe("");
     });
   }
 });

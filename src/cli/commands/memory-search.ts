@@ -14,11 +14,12 @@ import { indexWithProgress } from "./memory-index.ts";
 export function run(invocation: Invocation): Promise<number | void> {
   const request = requestOf(invocation);
   return withEngine(invocation, async (engine) => {
-    if (engine.agent.memory.enabled && engine.isEmpty()) await indexWithProgress(engine, false);
+    const isFirst = engine.agent.memory.enabled && engine.isEmpty();
+    const said = isFirst ? (await indexWithProgress(engine, false)).embedding.reason : undefined;
     const answer = await engine.search(request);
     const json = flag(invocation, "json");
     if ("denied" in answer || "unavailable" in answer) return refused(engine, answer, json);
-    if (answer.warning !== undefined) notice(answer.warning);
+    if (answer.warning !== undefined && answer.warning !== said) notice(answer.warning);
     if (flag(invocation, "verbose")) notice(`${answer.mode} search, provider ${answer.provider}`);
     // The citation is a key of its own here; the footer is for those who hand the snippet to a model.
     const results = answer.results.map(withoutFooter);

@@ -1,7 +1,7 @@
 /* OpenClaw as a client: where the plug is unpacked, and what its configuration must say for the gateway to load it. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { usageError } from "../../errors.ts";
+import { MemqError, usageError } from "../../errors.ts";
 import type { JsonObject, JsonValue } from "../../json.ts";
 import { textAt, valueAt } from "../../json.ts";
 import { loadConfig } from "../../home/openclaw-config.ts";
@@ -47,6 +47,7 @@ async function plan(request: SetupRequest): Promise<SetupPlan> {
     files: await missingFiles(plugDir),
     notes: [
       ...obstacles(data),
+      ...(await missingWorkspace(request)),
       `Restart the gateway, or run 'openclaw plugins reload memq'. State folder: ${stateDir}`,
     ],
   };
@@ -122,6 +123,18 @@ function obstacles(data: JsonObject): string[] {
       : []),
     ...(valueAt(data, ["plugins", "enabled"]) === false ? ["plugins.enabled is false: no plugin loads"] : []),
   ];
+}
+
+/** A gateway makes an agent's folder when it first starts; until then memq has nothing to serve. What else is wrong, `--check` says. */
+async function missingWorkspace({ agentId, stateDir, configPath, env, cwd }: SetupRequest): Promise<string[]> {
+  const { resolveAgentHome } = await import("../../home/agent-home.ts");
+  try {
+    await resolveAgentHome({ agentId, stateDir, configPath, env, cwd });
+  } catch (error) {
+    if (error instanceof MemqError && error.code === "WORKSPACE_MISSING")
+      return [`${error.message} memq works once it is there.`];
+  }
+  return [];
 }
 
 /** The plug's files that are not there yet, or are those of another version. */

@@ -34,6 +34,8 @@ export type Misbehaviour = {
   closeFirst?: number;
   redirect?: { status: number; to: string };
   notJson?: boolean;
+  /** Answers never end. */
+  endless?: boolean;
 };
 
 export type StandIn = {
@@ -52,6 +54,8 @@ export type StandIn = {
   /** Numbers in a vector, and in those of particular models. */
   length: number;
   lengthOf: Record<string, number>;
+  /** Bytes of endless answers that were taken. */
+  poured: number;
   /** Answers what `hangFor` holds back, and holds nothing back any more. */
   release(): void;
   stop(): Promise<void>;
@@ -69,6 +73,7 @@ export function standIn(wire: Wire): StandIn {
     all: [],
     embedded: [],
     misbehave: {},
+    poured: 0,
     length: 8,
     lengthOf: {},
     release() {
@@ -114,8 +119,9 @@ export function standIn(wire: Wire): StandIn {
       goal = null;
       state.misbehave.hang = true;
     }
-    const { hang, hangFor, failFirst, redirect, maxItems, poison, notJson } = state.misbehave;
+    const { hang, hangFor, failFirst, redirect, maxItems, poison, notJson, endless } = state.misbehave;
     if (hang) return new Promise(() => {});
+    if (endless) return new Response(new ReadableStream({ pull: pour }));
     if (redirect) return new Response("", { status: redirect.status, headers: { Location: redirect.to } });
     if (failFirst && failFirst.times-- > 0) {
       return new Response(failFirst.body ?? "busy", { status: failFirst.status, headers: failFirst.headers });
@@ -125,6 +131,13 @@ export function standIn(wire: Wire): StandIn {
       return new Promise((resolve) => held.push(() => resolve(wellBehaved(texts, record))));
     if (poison !== undefined && texts.some((text) => text.includes(poison))) return refused("invalid input");
     return notJson ? new Response("<html>captive portal</html>") : null;
+  }
+
+  async function pour(stream: ReadableStreamDefaultController): Promise<void> {
+    await new Promise((resolve) => setImmediate(resolve));
+    const bytes = new Uint8Array(1 << 20).fill(32);
+    state.poured += bytes.length;
+    stream.enqueue(bytes);
   }
 
   function wellBehaved(texts: string[], record: Recorded): Response {
