@@ -11,7 +11,7 @@ import { agentEntries, configuredAgentIds, defaultAgentId, hasAgentRoster, norma
 import { requireShape } from "./config-shape.ts";
 import { keyReader, type KeyReader } from "./key-reader.ts";
 import { loadConfig, type LoadedConfig } from "./openclaw-config.ts";
-import { absolutePath, envText, type Env } from "./paths.ts";
+import { absolutePath, givenPath, envText, type Env } from "./paths.ts";
 import { resolveKeys } from "./resolve-keys.ts";
 import type { Collection, Home, MemorySettings } from "./types.ts";
 
@@ -54,7 +54,7 @@ export async function resolveAgentHome(request: AgentHomeRequest): Promise<Agent
 
   const configured = configuredWorkspace(agentId, loaded, request.cwd);
   const workspace =
-    request.workspace === undefined ? configured : absolutePath(request.workspace, request.cwd, request.env);
+    request.workspace === undefined ? configured : givenPath(request.workspace, "workspace", request.cwd, request.env);
   requireFolder(workspace, agentId, request.workspace !== undefined);
 
   const { stateDir } = loaded;

@@ -1,5 +1,6 @@
 import { readlinkSync, realpathSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, resolve } from "node:path";
+import { usageError } from "../errors.ts";
 import { systemHome } from "../system-folders.ts";
 
 /** Environment variables as handed to every resolver: no function here reads `process.env` itself. */
@@ -25,6 +26,17 @@ export function expandTilde(path: string, env: Env): string {
 /** Absolute path of what a person wrote: tilde expanded, relative to `base`. */
 export function absolutePath(path: string, base: string, env: Env): string {
   return resolve(base, expandTilde(path, env));
+}
+
+/**
+ * As `absolutePath`, of what an option or a parameter names. Throws a usage error for an empty text, which a script's unset variable
+ * leaves and which would otherwise mean the current folder, and for one that no path can be.
+ */
+export function givenPath(path: string, meaning: string, base: string, env: Env): string {
+  if (path.trim() === "")
+    throw usageError(`The ${meaning} is named by an empty text.`, "Leave it out for the default.");
+  if (path.includes("\0")) throw usageError(`The path of the ${meaning} holds a NUL character.`);
+  return absolutePath(path, base, env);
 }
 
 /** The path with every symbolic link resolved, or the path itself where nothing is there. */

@@ -4,6 +4,7 @@ import { checkedValue, wrongType } from "./key-values.ts";
 import type { KeySpec } from "./key-spec.ts";
 import { KEYS } from "./keys.ts";
 import { nearestName } from "../nearest.ts";
+import { withoutCredentials } from "../printable.ts";
 
 /** One key with what it came to and where that stood: a path of the configuration, or `default`. */
 export type ResolvedKey = { key: KeySpec; value: JsonValue | undefined; origin: string };
@@ -51,14 +52,23 @@ export function resolveKeys(config: JsonObject, agentId: string): ResolvedKeys {
   return { all, issues: [...new Set(issues)], get };
 }
 
-/** What each key resolved to and why, for `status --deep`; secrets are shown as `(set)`. */
+/** What each key resolved to and why, for `status --deep`; secrets are shown as `(set)`, addresses without them. */
 export function explainKeys(config: JsonObject, agentId: string): { key: string; value: JsonValue; origin: string }[] {
   return resolveKeys(config, agentId).all.map(({ key, value, origin }) => ({
     key: key.path,
-    value: isSecret(key) && value !== undefined ? "(set)" : (value ?? null),
+    value: shownValue(key, value),
     origin,
   }));
 }
+
+function shownValue(key: KeySpec, value: JsonValue | undefined): JsonValue {
+  if (value === undefined) return null;
+  if (isSecret(key)) return "(set)";
+  return typeof value === "string" && ADDRESSES.has(key.path) ? withoutCredentials(value) : value;
+}
+
+/** Keys that may hold an address, and in it a user's name, a password or a key. */
+const ADDRESSES = new Set(["remote.baseUrl", "local.modelPath", "model"]);
 
 function isSecret(key: KeySpec): boolean {
   return key.type === "secret" || (key.type === "headers" && key.path.startsWith("remote."));

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { absolutePath, envText, expandTilde, userHome, type Env } from "./paths.ts";
+import { absolutePath, envText, expandTilde, givenPath, userHome, type Env } from "./paths.ts";
 
 /** The home folder that OpenClaw keeps its state in: `OPENCLAW_HOME`, else the user's home. */
 function openclawHome(env: Env): string {
@@ -13,7 +13,8 @@ function openclawHome(env: Env): string {
  * only that exists. It need not exist.
  */
 export function stateFolder(option: string | undefined, env: Env, cwd: string): string {
-  const named = option ?? envText(env, "OPENCLAW_STATE_DIR") ?? envText(env, "CLAWDBOT_STATE_DIR");
+  if (option !== undefined) return givenPath(option, "state folder", cwd, env);
+  const named = envText(env, "OPENCLAW_STATE_DIR") ?? envText(env, "CLAWDBOT_STATE_DIR");
   if (named !== undefined) return absolutePath(named, cwd, env);
   const home = absolutePath(openclawHome(env), cwd, env);
   const profile = envText(env, "OPENCLAW_PROFILE");
@@ -29,7 +30,7 @@ export function configFile(
   env: Env,
   cwd: string,
 ): { path: string; namedBy: "option" | "environment" | null } {
-  if (option !== undefined) return { path: absolutePath(option, cwd, env), namedBy: "option" };
+  if (option !== undefined) return { path: givenPath(option, "configuration file", cwd, env), namedBy: "option" };
   const named = envText(env, "OPENCLAW_CONFIG_PATH") ?? envText(env, "CLAWDBOT_CONFIG_PATH");
   if (named !== undefined) return { path: absolutePath(named, cwd, env), namedBy: "environment" };
   const files = ["openclaw.json", "moltbot.json", "clawdbot.json"].map((name) => join(stateDir, name));

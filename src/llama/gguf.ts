@@ -1,4 +1,4 @@
-import { open } from "node:fs/promises";
+import { open, stat } from "node:fs/promises";
 import { MemqError, messageOf } from "../errors.ts";
 
 /** Throws one sentence when the file is missing, unreadable or no GGUF: llama.cpp's own words for these are obscure. */
@@ -6,6 +6,8 @@ export async function checkGguf(path: string): Promise<void> {
   const start = Buffer.alloc(24);
   let read = 0;
   try {
+    // Opening a pipe could wait for ever.
+    if (!(await stat(path)).isFile()) throw new Error("it is not a file");
     const file = await open(path, "r");
     try {
       read = (await file.read(start, 0, start.length, 0)).bytesRead;

@@ -1,43 +1,25 @@
-import { existsSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { withWriterLock, writerOf } from "../store/lock.ts";
+import { withWriterLock } from "../store/lock.ts";
 
 /**
- * Runs `work` while nobody else appends to `note`, whose folder exists. The lock lies in the agent's state folder, at `inState`,
- * where it disturbs nobody's notes; a process that may not write there, as in a sandbox, makes it beside the note. Each looks for
- * the other's, and who holds the one in the state folder goes first, so that both kinds of process may append at once. A process
- * that may not even read there can't tell: what it appends is whole all the same. Throws what `withWriterLock` does.
+ * Runs `work` while nobody else appends to `note`, whose folder exists. The lock lies beside the note, since agents and state
+ * folders may share a workspace; in the agent's state folder, at `inState`, only where the note's folder takes no file. Throws
+ * what `withWriterLock` does.
  */
 export async function whileOnlyAppender<T>(inState: string, note: string, work: () => Promise<T>): Promise<T> {
-  const besideNote = join(dirname(note), `.${basename(note)}`);
-  for (;;) {
-    let isHeld = false;
-    try {
-      return await withWriterLock(inState, async () => {
-        isHeld = true;
-        // Who comes to that place from now on lets go again; and what a process left there that died goes.
-        if (existsSync(`${besideNote}.lock`)) await withWriterLock(besideNote, () => {});
-        return work();
-      });
-    } catch (error) {
-      if (isHeld || !isRefusal(error)) throw error;
-    }
-    const done = await withWriterLock(besideNote, async () => (isTaken(inState) ? null : { result: await work() }));
-    if (done !== null) return done.result;
-  }
-}
-
-/** Whether the lock in the state folder is known to be held. */
-function isTaken(inState: string): boolean {
+  let isHeld = false;
   try {
-    return writerOf(inState) !== null;
+    return await withWriterLock(join(dirname(note), `.${basename(note)}`), () => {
+      isHeld = true;
+      return work();
+    });
   } catch (error) {
-    if (isRefusal(error)) return false;
-    throw error;
+    if (isHeld || !isRefusal(error)) throw error;
   }
+  return withWriterLock(inState, work);
 }
 
-/** Whether a folder may not be written to: any other fault of the state folder is one to be told. */
+/** Whether a folder may not be written to: any other fault of it is one to be told. */
 function isRefusal(error: unknown): boolean {
   return ["EACCES", "EPERM", "EROFS"].includes(String((error as { code?: unknown }).code));
 }

@@ -3,7 +3,7 @@ import { type FileHandle, lstat, mkdir, open, readFile, realpath, stat } from "n
 import { dirname, join, relative } from "node:path";
 import { asMemqError, MemqError } from "../errors.ts";
 import type { AgentHome } from "../home/agent-home.ts";
-import { decodeNote } from "../notes/decode.ts";
+import { decodeNote, MAX_NOTE_BYTES, MAX_NOTE_MB } from "../notes/decode.ts";
 import { dateInZone } from "../notes/dates.ts";
 import { whileOnlyAppender } from "./append-lock.ts";
 import { isRealDate } from "./dates.ts";
@@ -12,7 +12,7 @@ export type AppendResult = { path: string; startLine: number; endLine: number };
 
 /**
  * Appends text to a note, on lines of its own and with a final newline, in one write that another writer cannot split. Nothing
- * that is there is ever rewritten. A new daily note begins with its date as a heading. Appends of one agent wait for each other,
+ * that is there is ever rewritten. A new daily note begins with its date as a heading. Appends to one note wait for each other,
  * so that the reported lines are true.
  */
 export function appendForAgent(
@@ -34,7 +34,7 @@ export async function appendToMemory(options: {
   date?: string | undefined;
   timeZone?: string;
   now: number;
-  /** Where appends wait for each other, a path in the agent's state folder; without it nobody else may append. */
+  /** Where appends wait for each other if not beside the note, a path in the state folder; without it nobody else may append. */
   lock?: string;
 }): Promise<AppendResult> {
   const { workspace, target } = options;
@@ -99,6 +99,7 @@ async function appendLines(note: string, path: string, text: string, heading: st
   if (bytes !== null) refuseOtherEncoding(bytes, text, path);
   const before = bytes?.toString("utf8") ?? null;
   const lead = before === null || before === "" ? heading : before.endsWith("\n") ? "" : "\n";
+  refuseTooLarge((bytes?.length ?? 0) + Buffer.byteLength(lead + text), path);
   const file = await open(note, flags, 0o600);
   try {
     await writeWhole(file, Buffer.from(lead + text));
@@ -107,6 +108,18 @@ async function appendLines(note: string, path: string, text: string, heading: st
   }
   const startLine = countLines((before ?? "") + lead) + 1;
   return { startLine, endLine: startLine + countLines(text) - 1 };
+}
+
+/** A note that grows beyond what is indexed would vanish from memory whole. */
+function refuseTooLarge(bytes: number, path: string): void {
+  if (bytes <= MAX_NOTE_BYTES) return;
+  throw new MemqError(
+    "APPEND_FAILED",
+    `${path} would be larger than ${MAX_NOTE_MB} MB, and no note that large is found.`,
+    {
+      hint: "Move what is old to another note, or append less.",
+    },
+  );
 }
 
 /** A workspace that is gone (a disk not mounted, a folder moved) must not come to life again as an empty one. */

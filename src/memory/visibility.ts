@@ -1,5 +1,6 @@
-import { readFileSync, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import { basename, join } from "node:path";
+import { textOfFile } from "../home/read-text.ts";
 import type { MemorySettings } from "../home/types.ts";
 import { sessionIdOf } from "../notes/transcript.ts";
 
@@ -52,7 +53,7 @@ function sessionsIn(path: string): Map<string, SessionEntry> {
   const sessions = new Map<string, SessionEntry>();
   let parsed: unknown;
   try {
-    parsed = JSON.parse(readFileSync(path, "utf8"));
+    parsed = JSON.parse(textOfFile(path));
   } catch {
     return sessions;
   }

@@ -232,6 +232,29 @@ describe("memq memory", () => {
     expect(await shown("--deep", "--verbose")).toContain("\n  query.minScore = 0.35 (default)\n");
   });
 
+  test.each(["--workspace", "--state-dir", "--config"])(
+    "an empty %s meant the current folder: it is refused",
+    async (name) => {
+      const at = ["--workspace", root, "--state-dir", join(root, "none")].map((word, n, all) =>
+        all[n - 1] === name ? "" : word,
+      );
+      const args = name === "--config" ? [...at, "--config", ""] : at;
+      const { exitCode, stderr } = await memq(["memory", "status", ...args]);
+      expect([exitCode, stderr]).toEqual([2, expect.stringContaining("is named by an empty text")]);
+    },
+  );
+
+  test("status --deep printed credentials that stand in the address of a service", async () => {
+    const remote = { baseUrl: "https://me:hidden@127.0.0.1:9/v1?key=hidden" };
+    file("secret.json", JSON.stringify({ memory: { search: { provider: "openai", remote } } }));
+    const at = ["memory", "status", "--deep", "--config", join(root, "secret.json"), ...place];
+    for (const more of [[], ["--json"]]) {
+      const { stdout, stderr } = await memq([...at, ...more]);
+      expect(stdout).toContain("https://127.0.0.1:9/v1");
+      expect(stdout + stderr).not.toContain("hidden");
+    }
+  });
+
   test("status names the backend where it is not the built-in one", async () => {
     file("qmd.json", '{ memory: { backend: "qmd", search: { provider: "none" } } }');
     const { stdout } = await memq(["memory", "status", "--config", join(root, "qmd.json"), ...place]);

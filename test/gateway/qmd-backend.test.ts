@@ -204,6 +204,19 @@ describe("who may search", () => {
   });
 });
 
+test("a pipe for sessions.json stopped the whole process: nothing is known of any session then", async () => {
+  const agent = await openAgent({
+    qmd: { sessions: { enabled: true } },
+    config: { tools: { sessions: { visibility: "self" } } },
+    prepare(place) {
+      const folder = writeTranscripts(place, { "a.jsonl": turn("A hedgehog.") });
+      Bun.spawnSync(["mkfifo", join(folder, "sessions.json")]);
+    },
+  });
+  expect(await agent.paths({ corpus: "sessions", sessionKey: "agent:main:main" })).toEqual([]);
+  expect(await agent.client.call("memory.index")).toMatchObject({ files: 3 });
+});
+
 describe("transcripts", () => {
   test("are not there unless they are exported, and then are dated as the sessions were", async () => {
     const off = await open();

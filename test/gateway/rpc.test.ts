@@ -53,6 +53,20 @@ describe.each(["lines", "headers"] as Framing[])("a session framed by %s", (fram
   });
 });
 
+test.each(["workspace", "stateDir", "configPath"])(
+  "an empty %s meant the current folder: it is refused",
+  async (name) => {
+    const client = start();
+    for (const [path, reason] of [
+      ["", "is named by an empty text"],
+      ["a\0b", "holds a NUL character"],
+    ] as const) {
+      const { error } = await client.request("initialize", { ...makeHome(NOTES), watch: false, [name]: path });
+      expect(error.message).toContain(reason);
+    }
+  },
+);
+
 describe("searching", () => {
   test("in a group no path is shown, and the footer is left out", async () => {
     const { client } = await open();

@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { join } from "node:path";
 import { openLocalProvider } from "../../src/embed/local.ts";
 import type { EmbeddingProvider } from "../../src/embed/types.ts";
 import type { EmbeddingSettings } from "../../src/home/types.ts";
+import { temporaryFolder } from "../temporary.ts";
 import { cosine, models, testFolder, type TestFolder } from "./models-folder.ts";
 
 setDefaultTimeout(30_000);
@@ -86,6 +88,16 @@ describe("without a usable model", () => {
       code: "EMBED_UNAVAILABLE",
       message: "Local embeddings unavailable. Reason: The model /nowhere/model.gguf is not on this machine.",
     });
+  });
+
+  test("a pipe for a model was waited for without end: it is said to be no file", async () => {
+    const pipe = join(temporaryFolder("model-"), "model.gguf");
+    Bun.spawnSync(["mkfifo", pipe]);
+    const provider = await openLocalProvider(settings(pipe), "agent");
+    for (const work of [provider.embedDocuments([{ text: "note" }], never), provider.embedQuery("question", never)]) {
+      expect(await failure(work)).toMatchObject({ message: expect.stringContaining(`${pipe}: it is not a file`) });
+    }
+    await provider.close();
   });
 
   test("a question never waits for a download; embedding documents tries one and names what to set", async () => {

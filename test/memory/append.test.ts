@@ -7,14 +7,14 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { whileOnlyAppender } from "../../src/memory/append-lock.ts";
+import { MAX_NOTE_BYTES } from "../../src/notes/decode.ts";
 import { appendToMemory } from "../../src/memory/append.ts";
 import { sessionContext } from "../../src/memory/context.ts";
-import { withWriterLock } from "../../src/store/lock.ts";
 import { childEnv, memqCommand } from "../cli/program.ts";
 import { temporaryFolder, temporaryRoot } from "../temporary.ts";
 
@@ -69,6 +69,22 @@ describe("appending", () => {
     expect(append("más", { target: "long-term" })).rejects.toThrow("windows-1252");
     await append("plain", { target: "long-term" });
     expect(readFileSync(join(workspace, "MEMORY.md"))).toEqual(Buffer.concat([western, Buffer.from("plain\n")]));
+  });
+
+  test("an append took a note over the size that is indexed, and so out of memory: it is refused", async () => {
+    const note = join(workspace, "MEMORY.md");
+    const state = temporaryFolder("state-");
+    const appended = (text: string) =>
+      Bun.spawnSync(memqCommand("memory", "append", text, "--target", "long-term", "--workspace", workspace), {
+        env: childEnv({ OPENCLAW_STATE_DIR: state }),
+      });
+    writeFileSync(note, `${"x".repeat(79)}\n`.repeat((MAX_NOTE_BYTES - 80) / 80));
+    const before = statSync(note).size;
+    const { exitCode, stderr } = appended("y".repeat(MAX_NOTE_BYTES - before));
+    expect([exitCode, stderr.toString()]).toEqual([1, expect.stringContaining("would be larger than 32 MB")]);
+    expect(statSync(note).size).toBe(before);
+    expect(appended("y".repeat(MAX_NOTE_BYTES - before - 1)).exitCode).toBe(0);
+    expect(statSync(note).size).toBe(MAX_NOTE_BYTES);
   });
 
   test("a text that finds no room is not half written and not reported as written", async () => {
@@ -135,38 +151,48 @@ describe("appending", () => {
     );
 
     test.skipIf(bound.length > 0 && Bun.which("setpriv") === null)(
-      "memory append failed where the state folder may not even be read, or a lock in it",
+      "memory append failed where the state folder may not even be read",
       async () => {
-        const appended = (line: number) => [
-          0,
-          expect.stringMatching(new RegExp(`^Appended to memory/2026-02-10.md:${line}\n`)),
-        ];
         chmodSync(join(state(), "memory"), 0);
-        expect(await outcome(appending(bound, "- first"))).toMatchObject(appended(3));
-        chmodSync(join(state(), "memory"), 0o755);
-        const lock = join(state(), "memory/main.append.lock");
-        writeFileSync(lock, JSON.stringify({ pid: process.pid, started: "" }), { mode: 0 });
-        expect(await outcome(appending(bound, "- second"))).toMatchObject(appended(4));
-        rmSync(lock);
+        const appended = [0, expect.stringMatching(/^Appended to memory\/2026-02-10.md:3\n/)];
+        expect(await outcome(appending(bound, "- first"))).toMatchObject(appended);
         expect(readdirSync(join(notes(), "memory"))).toEqual(["2026-02-10.md"]);
       },
       20_000,
     );
 
-    test("an append that may write there waits for one that may not", async () => {
-      const [inState, note] = [join(state(), "memory/main.append"), join(notes(), "memory/2026-02-10.md")];
-      chmodSync(join(state(), "memory"), 0o755);
-      const order: string[] = [];
-      const beside = Promise.withResolvers<void>();
-      const held = withWriterLock(join(notes(), "memory/.2026-02-10.md"), () => beside.promise);
-      const waiting = whileOnlyAppender(inState, note, async () => void order.push("after"));
-      while (!existsSync(`${inState}.lock`)) await Bun.sleep(1);
-      order.push("before");
-      beside.resolve();
-      await Promise.all([held, waiting]);
-      expect(order).toEqual(["before", "after"]);
-      expect([readdirSync(join(state(), "memory")), readdirSync(join(notes(), "memory"))]).toEqual([[], []]);
-    });
+    test.skipIf(bound.length > 0 && Bun.which("setpriv") === null)(
+      "an append waits in the state folder where the note's folder takes no file",
+      async () => {
+        for (const folder of [state(), join(state(), "memory")]) chmodSync(folder, 0o777);
+        expect((await outcome(appending(bound, "- first")))[0]).toBe(0);
+        chmodSync(join(notes(), "memory"), 0o555);
+        const texts = ["- a", "- b", "- c", "- d"];
+        const outcomes = await Promise.all(texts.map((text) => outcome(appending(bound, text))));
+        const written = readFileSync(join(notes(), "memory/2026-02-10.md"), "utf8").split("\n");
+        for (const [at, text] of texts.entries()) {
+          expect(outcomes[at]).toEqual([0, `Appended to memory/2026-02-10.md:${written.indexOf(text) + 1}\n`]);
+        }
+        expect(readdirSync(join(state(), "memory"))).toEqual([]);
+      },
+      20_000,
+    );
+  });
+
+  test("two state folders with one workspace gave a daily note two headings and told wrong lines", async () => {
+    const texts = Array.from({ length: 8 }, (_, at) => `- text ${at}`);
+    const outcomes = await Promise.all(
+      texts.map(async (text, at) => {
+        const args = ["memory", "append", text, "--date", "2026-02-10", "--workspace", workspace];
+        const env = childEnv({ OPENCLAW_STATE_DIR: temporaryFolder(`state-${at}-`) });
+        const child = Bun.spawn(memqCommand(...args), { env, cwd: workspace, stdout: "pipe" });
+        return new Response(child.stdout).text();
+      }),
+    );
+    const written = readFileSync(join(workspace, "memory/2026-02-10.md"), "utf8").split("\n");
+    expect(written.filter((line) => line.startsWith("#"))).toHaveLength(1);
+    expect(outcomes).toEqual(texts.map((text) => `Appended to memory/2026-02-10.md:${written.indexOf(text) + 1}\n`));
+    expect(readdirSync(join(workspace, "memory"))).toEqual(["2026-02-10.md"]);
   });
 
   test("a workspace that is gone is not made anew", async () => {
