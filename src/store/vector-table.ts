@@ -22,7 +22,7 @@ import {
   shadowLayout,
   shadowPages,
 } from "./vector-shadow.ts";
-import { createVec0, deleteVec0, dropVec0, getVec0, putVec0 } from "./vector-vec0.ts";
+import { createVec0, deleteVec0, dropVec0, getVec0, MAX_DIMENSIONS, putVec0 } from "./vector-vec0.ts";
 import type { Index } from "./types.ts";
 
 /** Chunks up to this size are read whole for one vector; from larger ones the extension, if there, reads a single vector faster. */
@@ -32,8 +32,8 @@ const SMALL_CHUNK = 64;
 const ROWS = "vectors.rows";
 
 /*
- * The vectors that searches use, whichever form they are in: `vectors_vec` where sqlite-vec loads, else rows of
- * `memq_vectors`, which come before what `vectors_vec` may still hold for the same key.
+ * The vectors that searches use, whichever form they are in: `vectors_vec` where sqlite-vec loads and takes their length, else rows
+ * of `memq_vectors`, which come before what `vectors_vec` may still hold for the same key.
  */
 
 /** Length of the stored vectors, null when there are none. */
@@ -54,9 +54,13 @@ export function checkDimensions(index: Index, length: number): void {
   );
 }
 
+function isForVec0(index: Index, dimensions: number): boolean {
+  return dimensions <= MAX_DIMENSIONS && loadVec(index) === "vec0";
+}
+
 /** Stores a vector under its key; the caller is in a transaction and has checked its length. */
 export function putVector(index: Index, vectorKey: string, vector: Float32Array): void {
-  if (loadVec(index) === "packed") return putPacked(index, "memq_vectors", vectorKey, vector);
+  if (!isForVec0(index, vector.length)) return putPacked(index, "memq_vectors", vectorKey, vector);
   if (shadowLayout(index)?.dimensions !== vector.length) {
     if (isShadowEmpty(index)) {
       renewRows(index);
@@ -200,10 +204,10 @@ export type PassageOfRow = {
 
 /** Moves vectors that were stored without the extension into `vectors_vec`, so that each stands once. */
 export function absorbPacked(index: Index): void {
-  if (isPackedEmpty(index, "memq_vectors") || loadVec(index) === "packed") return;
+  const dimensions = packedDimensions(index, "memq_vectors");
+  if (dimensions === null || !isForVec0(index, dimensions)) return;
   renewRows(index);
   const layout = shadowLayout(index);
-  const dimensions = packedDimensions(index, "memq_vectors") ?? 0;
   if (layout !== null && layout.dimensions !== dimensions) dropVec0(index);
   createVec0(index, dimensions);
   for (const { vectorKey, vector } of scanPacked(index, "memq_vectors")) putVec0(index, vectorKey, vector);

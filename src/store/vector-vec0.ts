@@ -10,6 +10,9 @@ const CHUNK_SIZE = 8;
 /** The most rows sqlite-vec returns at once. */
 export const MAX_K = 4096;
 
+/** The most numbers in a vector that it takes. */
+export const MAX_DIMENSIONS = 8192;
+
 /** Creates `vectors_vec`, as qmd declares it, unless it exists. */
 export function createVec0(index: Index, dimensions: number): void {
   index.db.run(`CREATE VIRTUAL TABLE IF NOT EXISTS vectors_vec USING vec0(

@@ -64,6 +64,18 @@ async function indexedByFirst(): Promise<void> {
   await closeAll();
 }
 
+test.each([8192, 8193, 12_288])("vectors of %i numbers are indexed and searched", async (length) => {
+  await indexedByFirst();
+  first.lengthOf = { two: length };
+  const client = await open(memorySearch(first, "two"));
+  await client.call("memory.index");
+  const found = await search(client);
+  expect(found).toMatchObject({ mode: "hybrid", model: "two" });
+  expect(found.results[0]).toMatchObject({ path: "memory/heron.md", vectorScore: expect.any(Number) });
+  await closeAll();
+  await indexedByFirst();
+});
+
 describe("another model of the same server", () => {
   test("the former answers until the new vectors are complete, also after a restart", async () => {
     await indexedByFirst();
