@@ -52,6 +52,7 @@ const COMMON = [
   "printable.ts",
   "sha256.ts",
   "system-folders.ts",
+  "turns.ts",
   "version.ts",
 ];
 
