@@ -6,7 +6,6 @@ import {
   deletePacked,
   getPacked,
   getPackedRows,
-  isPackedEmpty,
   packedDimensions,
   packedPages,
   putPacked,
