@@ -4,7 +4,7 @@ import type { MemoryEngine } from "../memory/engine.ts";
 import { isRealDate } from "../memory/dates.ts";
 import { indexAnswer } from "../memory/engine.ts";
 import type { MemoryPlace } from "../memory/service.ts";
-import type { JsonObject } from "../json.ts";
+import { isObject, type JsonObject } from "../json.ts";
 import { VERSION } from "../version.ts";
 import type { SyncProgress } from "../sync/report.ts";
 import type { Call } from "./jsonrpc.ts";
@@ -53,7 +53,7 @@ function method<S extends v.GenericSchema<Record<string, unknown>>>(
 
 const text = (): v.GenericSchema<string> => v.string("must be a string");
 const flag = (): v.GenericSchema<boolean> => v.boolean("must be true or false");
-const object = (): v.GenericSchema<Record<string, unknown>> => v.record(v.string(), v.unknown(), "must be an object");
+const object = (): v.GenericSchema<JsonObject> => v.custom<JsonObject>(isObject, "must be an object");
 
 function whole(min: number, max?: number): v.GenericSchema<number> {
   const sentence = `must be a whole number ${max === undefined ? `of at least ${min}` : `from ${min} to ${max}`}`;
@@ -102,7 +102,7 @@ export const METHODS: Readonly<Record<string, Method>> = {
       watch: v.optional(flag(), true),
     }),
     async ({ watch, agentId, workspace, stateDir, configPath, config }, session) => {
-      const place = { agentId, workspace, stateDir, configPath, config: config as JsonObject | undefined };
+      const place = { agentId, workspace, stateDir, configPath, config };
       const engine = await session.open(place, { watch });
       return {
         protocolVersion: 1,

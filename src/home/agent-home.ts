@@ -126,6 +126,10 @@ function configuredWorkspace(agentId: string, loaded: LoadedConfig, cwd: string)
 }
 
 function requireFolder(workspace: string, agentId: string, isOption: boolean): void {
+  if (workspace.includes("\0"))
+    throw new MemqError("CONFIG_VALUE", `The path of the workspace of agent "${agentId}" holds a NUL character.`, {
+      hint: "Correct agents.defaults.workspace or the agent's own workspace in the configuration.",
+    });
   const found = statSync(workspace, { throwIfNoEntry: false });
   if (found?.isDirectory() === true) return;
   const what = found === undefined ? "does not exist" : "is not a folder";

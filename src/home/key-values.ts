@@ -63,15 +63,22 @@ const CHECKS: Record<KeyType, Check> = {
 
 /**
  * Checks the value that stands at `path` against its row of the table. A wrong type throws `CONFIG_TYPE`, a text outside the
- * row's values `CONFIG_VALUE`; a number out of range is moved to the nearest bound, with an issue.
+ * row's values or with a NUL character `CONFIG_VALUE`; a number out of range is moved to the nearest bound, with an issue.
  */
 export function checkedValue(spec: KeySpec, value: JsonValue, path: string): CheckedValue {
+  // No path, name or key can hold one, and whoever is handed it fails without saying whose value it is.
+  if (holdsNul(value)) throw wrongChoice(path, "without NUL characters", "as it is");
   const checked = CHECKS[spec.type](value, spec, path);
   if (checked === null && READ_TEXTS.has(spec.type) && typeof value === "string") {
     throw wrongChoice(path, EXPECTED[spec.type], JSON.stringify(value));
   }
   if (checked === null) throw wrongType(path, EXPECTED[spec.type], value);
   return checked;
+}
+
+function holdsNul(value: JsonValue): boolean {
+  if (typeof value === "string") return value.includes("\0");
+  return typeof value === "object" && value !== null && Object.values(value).some(holdsNul);
 }
 
 function isTexts(value: JsonValue): value is string[] {

@@ -273,6 +273,20 @@ describe("wrong calls", () => {
     expect(await client.call("initialize", { ...makeHome(NOTES), watch: false })).toMatchObject({ protocolVersion: 1 });
   });
 
+  const searching = (settings: object): object => ({ agents: { defaults: { memorySearch: settings } } });
+  test.each([
+    [[], "parameter 'config' must be an object"],
+    [searching({ extraPaths: ["a\0b"] }), "agents.defaults.memorySearch.extraPaths must be without NUL"],
+    [searching({ extraPaths: [{ path: "a\0b" }] }), "agents.defaults.memorySearch.extraPaths must be without NUL"],
+    [searching({ store: { path: "a\0b" } }), "agents.defaults.memorySearch.store.path must be without NUL"],
+    [{ agents: { list: [{ id: "main", workspace: "a\0b" }] } }, 'workspace of agent "main" holds a NUL character'],
+  ])("a configuration that can't be, %j, is refused with the place", async (config, message) => {
+    const { workspace, stateDir } = makeHome(NOTES);
+    const place = JSON.stringify(config).includes("workspace") ? { stateDir } : { stateDir, workspace };
+    const { error } = await start().request("initialize", { ...place, config, watch: false });
+    expect(error.message).toContain(message);
+  });
+
   test("what is no message is answered with its error, and the session goes on", async () => {
     const client = start();
     for (const [text, code] of [
