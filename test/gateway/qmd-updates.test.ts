@@ -306,7 +306,7 @@ describe("what takes too long", () => {
   const failure = async (agent: QmdAgent) => (await agent.client.request("memory.index", {})).error;
 
   test("an update ends at updateTimeoutMs, and the next one goes on", async () => {
-    const agent = await openAgent({ qmd: { update: { ...QUIET, updateTimeoutMs: 3000 } } });
+    const agent = await openAgent({ qmd: { update: { ...QUIET, onBoot: false, updateTimeoutMs: 3000 } } });
     await agent.client.call("memory.index");
     agent.write({ "memory/new.md": "A new hedgehog.\n" });
     const index = join(agent.stateDir, "agents/main/qmd/xdg-cache/qmd/index.sqlite");
