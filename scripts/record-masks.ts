@@ -8,8 +8,8 @@ import { dirname, join } from "node:path";
  * answers into `test/fixtures/masks.json`, which the tests hold memq to: `bun scripts/record-masks.ts /path/to/qmd`.
  */
 
-/** `takes` or, where that is shorter, `takesAllBut` of what the first row takes; null where the program fails. */
-type Row = {
+/** A row of the fixture: `takes` or, where that is shorter, `takesAllBut` of what the first row takes; null where the program fails. */
+export type MaskRow = {
   mask: string;
   ignore?: string[];
   takes?: string[] | null;
@@ -19,7 +19,7 @@ type Row = {
   more?: string[];
   less?: string[];
 };
-type Table = { files: string[]; rows: Row[] };
+type Table = { files: string[]; rows: MaskRow[] };
 
 const FIXTURE = join(import.meta.dir, "../test/fixtures/masks.json");
 
@@ -37,7 +37,7 @@ async function main(program: string | undefined): Promise<void> {
       takenUp(program, folder, { path: root, pattern: mask, ignore }),
     );
     const all = answers[0] ?? [];
-    const rows = table.rows.map(({ mask, ignore, differs, more, less }, nth): Row => {
+    const rows = table.rows.map(({ mask, ignore, differs, more, less }, nth): MaskRow => {
       const takes = answers[nth] ?? null;
       const others = all.filter((file) => takes?.includes(file) !== true);
       const isShort =

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { array, assert, constantFrom, oneof, property, string } from "fast-check";
+import type { MaskRow } from "../../scripts/record-masks.ts";
 import { patternList } from "../../src/home/mask.ts";
 import { qmdCollection } from "../../src/home/qmd-home.ts";
 import { writtenOut } from "../../src/sync/globs.ts";
@@ -8,18 +9,7 @@ import { type CollectionScan, scanCollection } from "../../src/sync/scan.ts";
 import table from "../fixtures/masks.json";
 import { tempFolder, writeNotes } from "./helpers.ts";
 
-type Row = {
-  mask: string;
-  ignore?: string[];
-  /** What qmd 2.8.3 takes up, or what it leaves of all it takes for `**` + `/*`; null where it fails. */
-  takes?: string[] | null;
-  takesAllBut?: string[];
-  /** Why memq takes `more`, or `less`. */
-  differs?: string;
-  more?: string[];
-  less?: string[];
-};
-const rows: Row[] = table.rows;
+const rows: MaskRow[] = table.rows;
 const all = rows[0]?.takes ?? [];
 
 function scanOf(root: string, { mask, ignore = [] }: { mask: string; ignore?: string[] }): CollectionScan {
