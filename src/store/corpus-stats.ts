@@ -10,11 +10,6 @@ export function corpusStats(index: Index): CorpusStats {
   return { passages, meanBody: passages === 0 ? 0 : body / passages };
 }
 
-/** The id of the passage that was written last, 0 before the first; ids only grow. */
-export function lastPassageId(index: Index): number {
-  return index.db.query<{ id: number | null }, []>("SELECT max(id) AS id FROM memq_passages").get()?.id ?? 0;
-}
-
 /** SQLite's variable-length integers: seven bits a byte, most significant first. */
 export function varints(bytes: Uint8Array): number[] {
   const numbers: number[] = [];

@@ -70,6 +70,11 @@ export function passageCounts(index: Index): Map<string, number> {
   return new Map(rows.map((row) => [row.collection, row.n]));
 }
 
+/** The id of the passage that was written last, 0 before the first; ids only grow. */
+export function lastPassageId(index: Index): number {
+  return index.db.query<{ id: number | null }, []>("SELECT max(id) AS id FROM memq_passages").get()?.id ?? 0;
+}
+
 /** Number of passages with a greater id. */
 export function passagesAfter(index: Index, id: number): number {
   return (

@@ -14,8 +14,7 @@ import {
 } from "../store/maintenance.ts";
 import { readMeta, writeMeta } from "../store/meta.ts";
 import { inTransaction, openIndex } from "../store/open.ts";
-import { lastPassageId } from "../store/corpus-stats.ts";
-import { passagesAfter, passageTotal } from "../store/passages.ts";
+import { lastPassageId, passagesAfter, passageTotal } from "../store/passages.ts";
 import { UNCUT } from "../store/schema.ts";
 import type { Index } from "../store/types.ts";
 import { untilJobsDone } from "./await-jobs.ts";
