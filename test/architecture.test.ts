@@ -46,13 +46,13 @@ function linesWith(pattern: RegExp, outside: (path: string) => boolean): string[
 /** What every folder may import. */
 const COMMON = [
   "errors.ts",
+  "event-rounds.ts",
   "json.ts",
   "long-running.ts",
   "nearest.ts",
   "printable.ts",
   "sha256.ts",
   "system-folders.ts",
-  "turns.ts",
   "version.ts",
 ];
 

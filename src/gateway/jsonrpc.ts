@@ -1,6 +1,6 @@
 import { asMemqError, messageOf } from "../errors.ts";
 import { isObject } from "../json.ts";
-import { takeTurns } from "../turns.ts";
+import { eventRounds } from "../event-rounds.ts";
 import type { Frame } from "./framing.ts";
 
 /** Error numbers of JSON-RPC 2.0, of LSP (not initialised, cancelled), and ours for everything else that fails. */
@@ -80,7 +80,7 @@ const PASSING = new Set(["ping", "$/cancelRequest", "notifications/cancelled"]);
 export function openConnection(options: ConnectionOptions): Connection {
   const { send, batches = false } = options;
   const running: Running = new Map();
-  const serving: Serving = { ...options, running, turn: takeTurns() };
+  const serving: Serving = { ...options, running, turn: eventRounds() };
   const work = new Set<Promise<void>>();
 
   function sendWhenDone(answering: Promise<Answer | Answer[] | null>): void {

@@ -3,7 +3,7 @@ import { hasDocuments } from "../store/documents.ts";
 import { removeJournal } from "../store/maintenance.ts";
 import type { Index } from "../store/types.ts";
 import type { SyncProgress, SyncReport } from "../sync/report.ts";
-import { takeTurns } from "../turns.ts";
+import { eventRounds } from "../event-rounds.ts";
 import type { ServedAgent } from "./backend.ts";
 import { openEngineSync } from "./engine-sync.ts";
 import type { GetAnswer, GetRequest } from "./get.ts";
@@ -62,7 +62,7 @@ const SEARCH_MS = 15_000;
 /** How long a status waits for the provider to be set up. */
 const PROVIDER_MS = 1000;
 
-const searchTurn = takeTurns();
+const searchTurn = eventRounds();
 
 /** What a caller of `memory.index` is told of a sync. */
 export function indexAnswer(report: SyncReport): IndexAnswer {
