@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { MemqError } from "../errors.ts";
 import { realPath } from "../home/paths.ts";
-import { exactDocument, resolveName, similarNames } from "../search/resolve.ts";
+import { exactDocument, resolveName, similarNames, withoutScheme } from "../search/resolve.ts";
 import { documentsIn, mostCommas } from "../store/documents.ts";
 import type { DocumentRow } from "../store/types.ts";
 import { type Asked, type DocumentText, documentText, lookedUp, resolveContext } from "./lookup.ts";
@@ -142,7 +142,7 @@ async function matchingDocuments(open: OpenQmd, pattern: string): Promise<Wanted
   if (pattern.length > LONGEST_GLOB) return [];
   const { anyOf, writtenOut } = await import("../sync/globs.ts");
   // Here a glob says what is wanted: `!` in front is a part of a name.
-  const glob = pattern.replace(/^(?:qmd:\/*|\/\/)/i, "").replace(/^!(?!\()/, String.raw`\!`);
+  const glob = withoutScheme(pattern).replace(/^!(?!\()/, String.raw`\!`);
   const matches = anyOf(writtenOut(glob), { dot: true });
   const names = open.qmd.home.collections.map(({ name }) => name);
   return documentsIn(open.index, names)
