@@ -5,8 +5,9 @@ import { join } from "node:path";
 import type { EmbeddingProvider } from "../../src/embed/types.ts";
 import { MemqError } from "../../src/errors.ts";
 import type { JsonObject } from "../../src/json.ts";
-import type { Hit } from "../../src/search/types.ts";
-import { type TestHome, hashedWords, standIn, testHome } from "./homes.ts";
+import { deepSearch } from "../../src/search/deep.ts";
+import type { Hit, Reranker } from "../../src/search/types.ts";
+import { type TestHome, hashedWords, requestOf, standIn, testHome } from "./homes.ts";
 
 const homes: TestHome[] = [];
 const opened = async (...home: Parameters<typeof testHome>): Promise<TestHome> => {
@@ -388,10 +389,14 @@ describe("whatever is asked", () => {
     const home = await opened({ "memory/a.md": "router router router", "memory/b.md": "A router is an aside here." });
     const likesB = async (_: string, texts: string[]): Promise<number[]> =>
       texts.map((text) => (text.includes("aside") ? 1 : 0));
-    const liked = await home.ask("a router", { rerank: likesB });
+    const ask = (rerank: Reranker) => {
+      const { query, ...request } = requestOf(home.home, "a router");
+      return deepSearch(home, { ...request, document: { kind: "plain", query }, rrf: false, rerank });
+    };
+    const liked = await ask(likesB);
     expect(liked.degraded).toEqual([]);
     expect(liked.hits.map((hit) => hit.score)).toEqual([0.75, 0.75 / 2 + 0.25]);
-    const broken = await home.ask("a router", { rerank: () => Promise.reject(new Error("no model")) });
+    const broken = await ask(() => Promise.reject(new Error("no model")));
     expect(broken.degraded).toEqual(["rerank"]);
     expect(broken.hits.length).toBe(2);
   });
