@@ -9,6 +9,7 @@ type Splice = { from: number; to: number; text: string };
 type Change = { path: string[]; key: string; value: JsonValue | undefined; renamed?: string };
 
 type Yaml = typeof import("yaml");
+type ScalarValue = string | number | boolean | null;
 
 /**
  * `text`, which holds `before`, with only those lines written anew that make it hold `after`: comments, quotes, blank lines and all
@@ -80,7 +81,7 @@ function mapAt(yaml: Yaml, document: Document, path: string[]): YAMLMap | null {
 }
 
 function pairOf(yaml: Yaml, map: YAMLMap, name: string): Pair | null {
-  return map.items.find(({ key }) => yaml.isScalar(key) && String(key.value ?? "") === name) ?? null;
+  return map.items.find(({ key }) => yaml.isScalar<ScalarValue>(key) && String(key.value ?? "") === name) ?? null;
 }
 
 /** The key as a map writes it. */

@@ -64,7 +64,9 @@ export function indexYmlText(path: string): string | null {
   }
 }
 
-async function parsedYaml(text: string, path: string): Promise<JsonObject> {
+async function parsedYaml(written: string, path: string): Promise<JsonObject> {
+  // The quick parser folds quoted lines only where they end in line feeds.
+  const text = written.replaceAll("\r\n", "\n");
   let value: unknown;
   try {
     value = quicklyParsed(text);
