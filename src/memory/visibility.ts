@@ -6,12 +6,21 @@ import { sessionIdOf } from "../notes/transcript.ts";
 
 export type SessionVisibility = MemorySettings["visibility"];
 
-/** Whether an agent may ask another one's memory: `tools.agentToAgent`, whose empty list allows every agent. */
+/**
+ * Whether an agent may ask another one's memory: `tools.agentToAgent`, whose patterns must match both and whose empty list allows every
+ * agent. In a pattern `*` stands for any run of characters, and case does not matter.
+ */
 export function mayAskAgent(asking: string, asked: string, policy: MemorySettings["agentToAgent"]): boolean {
   if (asking === asked) return true;
-  const allowed = (agent: string): boolean =>
-    policy.allow.length === 0 || policy.allow.some((one) => one === "*" || one.toLowerCase() === agent);
-  return policy.enabled && allowed(asking) && allowed(asked);
+  const patterns = policy.allow.map(agentPattern);
+  const isAllowed = (agent: string): boolean =>
+    patterns.length === 0 || patterns.some((pattern) => pattern.test(agent));
+  return policy.enabled && isAllowed(asking) && isAllowed(asked);
+}
+
+function agentPattern(allowed: string): RegExp {
+  const parts = allowed.split(/\*+/).map((part) => part.replace(/[.+?^${}()|[\]\\]/g, String.raw`\$&`));
+  return new RegExp(`^${parts.join(".*")}$`, "i");
 }
 
 /** What a gateway's `sessions.json` says of one session; read, never written. */

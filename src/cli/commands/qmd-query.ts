@@ -11,8 +11,6 @@ import { formatOf } from "../qmd/format.ts";
 import { openedQmd } from "../qmd/home.ts";
 import { deadlineOf, keepAnswers, openMeaning, sayWhatWasLeftOut } from "../qmd/meaning.ts";
 
-const CANDIDATES = 40;
-
 /** `query QUERY`: by words and by meaning, asked in other words and judged again where models for that are here. */
 export async function run(invocation: Invocation): Promise<void> {
   const format = formatOf(invocation);
@@ -22,7 +20,7 @@ export async function run(invocation: Invocation): Promise<void> {
   const limit = limitOf(invocation, format);
   const minScore = minScoreOf(invocation) ?? 0;
   const fusion = choice(invocation, "fusion", ["relative", "weighted", "rrf"]) ?? "relative";
-  const candidateLimit = number(invocation, "candidate-limit") ?? CANDIDATES;
+  const candidateLimit = number(invocation, "candidate-limit");
   const deadline = deadlineOf(invocation);
 
   const open = await openedQmd(invocation);
