@@ -17,6 +17,9 @@ const WRITER_BUSY_MS = 120_000;
 const READER_CACHE_KB = 16_000;
 const ONE_SEARCH_CACHE_KB = 500;
 
+/** More than there are texts of SQL in the program. Of Bun's default, 20, a hybrid search needs more: each would be prepared again every time. */
+Database.MAX_QUERY_CACHE_SIZE = 500;
+
 /**
  * Opens an index; the only place in the program that opens an SQLite file of ours.
  *

@@ -120,7 +120,7 @@ describe("messages on a pipe", () => {
           handle: (method, params) => (method === "fail" ? Promise.reject(new Error("no")) : params),
           send: (json) => sent.push(json),
           log: () => {},
-          batches: true,
+          refusesBatch: () => null,
           silentOnCancel: true,
         });
         for (const one of frames) connection.receive(one);

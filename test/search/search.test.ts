@@ -153,6 +153,20 @@ describe("when the provider does not answer", () => {
     expect(answer.notices.join(" ")).toContain("text-embedding-3-small");
   });
 
+  test.each([
+    [{ id: "voyage", endpoint: "https://voyage.example" }, "by openai, not by voyage"],
+    [{ endpoint: "http://b.example/v1" }, "at {endpoint}, not at http://b.example/v1"],
+    [{ dimensions: 64 }, "with {dimensions} dimensions, not with 64 dimensions"],
+    [{ documentInputType: "passage" }, "of the input type none, not of the input type passage"],
+    [{ promptForm: "gemma" }, 'with the prompts "plain", not with the prompts "gemma"'],
+  ])("embeddings of a model were said to be of another of the same name: %j", async (changed, sentence) => {
+    const home = await opened(notes, { provider: standIn(hashedWords) });
+    const { model, endpoint, dimensions } = home.provider!;
+    Object.assign(home.provider!, changed);
+    const said = sentence.replace("{endpoint}", endpoint).replace("{dimensions}", String(dimensions ?? "all"));
+    expect((await home.ask("omada router")).notices.join(" ")).toEndWith(`embeddings of ${model} ${said}.`);
+  });
+
   test("without a provider nothing is missing", async () => {
     const home = await opened(notes);
     const answer = await home.ask("omada router");

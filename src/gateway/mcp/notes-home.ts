@@ -135,8 +135,11 @@ function refresh(kept: Kept, isBehind: boolean): void {
   if (qmd === undefined || qmd.home.collections.length === 0 || signal.aborted) return;
   if (!isBehind && Date.now() - kept.refreshedAt < REFRESH_MS) return;
   kept.refreshedAt = Date.now();
-  // Who held the lock before may have removed or renamed a collection, which would come back.
-  const reread = async () => (await readQmdHome(qmd.places, { env: process.env, cwd: process.cwd() })).home;
+  // Who held the lock before may have removed or renamed a collection, which would come back, or died while renaming one.
+  const reread = async () => {
+    const { home, config } = await readQmdHome(qmd.places, { env: process.env, cwd: process.cwd() });
+    return { home, configured: config.collections.map(({ name }) => name) };
+  };
   startSync(qmd.home, { embed: false, joins: !isBehind, signal, reread }).catch((error: unknown) => {
     if (error instanceof MemqError && error.code === "SYNC_CANCELLED") return;
     console.error(`A sync in the background failed: ${messageOf(error)}`);

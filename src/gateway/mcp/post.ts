@@ -2,6 +2,7 @@ import type { ErrorBody, Message, RequestId } from "../jsonrpc.ts";
 import { errorBody, readMessage, RPC_ERRORS, RpcError } from "../jsonrpc.ts";
 import type { Era } from "./protocol.ts";
 import {
+  batchRefusal,
   claimsModern,
   eraOf,
   MCP_ERRORS,
@@ -38,30 +39,38 @@ export async function answerPost(
   try {
     value = JSON.parse(body);
   } catch {
-    return json(400, { jsonrpc: "2.0", id: null, error: { code: RPC_ERRORS.parse, message: "Parse error" } });
+    return badRequest(null, new RpcError("parse", "Parse error"));
   }
-  const isBatch = Array.isArray(value) && value.length > 0;
-  if (Array.isArray(value) && value.length > MAX_BATCH) {
-    const message = `Invalid Request: a batch holds at most ${MAX_BATCH} messages`;
-    return json(400, { jsonrpc: "2.0", id: null, error: { code: RPC_ERRORS.invalidRequest, message } });
-  }
-  const messages = (isBatch ? (value as unknown[]) : [value]).map(readMessage);
-  const read = messages.filter((message) => message !== null);
+  const batch = Array.isArray(value) && value.length > 0 ? (value as unknown[]) : null;
+  const fault = batch === null ? null : batchFault(batch, request.headers);
+  if (fault !== null) return badRequest(null, new RpcError("invalidRequest", `Invalid Request: ${fault}`));
+  const read = (batch ?? [value]).map(readMessage).filter((message) => message !== null);
   const refused = read.find((message) => "error" in message);
   if (refused !== undefined) return json(400, { jsonrpc: "2.0", ...refused });
   const served = read.flatMap((message) => ("error" in message ? [] : [message]));
 
   try {
     const eras = served.map((message) => eraOfPost(request.headers, message));
-    if (isBatch && eras.includes("modern")) throw new RpcError("invalidRequest", "send one message at a time");
     const requests = served.filter(hasId);
     if (requests.length === 0) return new Response(null, { status: 202 });
     const work = { ...context, requests, era: eras[0] ?? "legacy" };
-    return wantsStream(request.headers, work.era, requests) ? streamed(work) : await whole(work, isBatch);
+    return wantsStream(request.headers, work.era, requests) ? streamed(work) : await whole(work, batch !== null);
   } catch (error) {
     const [only] = served;
-    return json(400, { jsonrpc: "2.0", id: only?.id ?? null, error: errorBody(error) });
+    return badRequest(batch === null ? (only?.id ?? null) : null, error);
   }
+}
+
+function badRequest(id: RequestId, error: unknown): Response {
+  return json(400, { jsonrpc: "2.0", id, error: errorBody(error) });
+}
+
+/** What is wrong with several messages in one body, or null. */
+function batchFault(messages: readonly unknown[], headers: Headers): string | null {
+  if (messages.length > MAX_BATCH) return `a batch holds at most ${MAX_BATCH} messages`;
+  const named = headers.get("mcp-protocol-version");
+  // One that we don't know is refused by its own error.
+  return batchRefusal(named !== null && SUPPORTED_VERSIONS.includes(named) ? named : null, messages);
 }
 
 type Work = { surface: McpSurface; identity: Identity; signal: AbortSignal; requests: Request_[]; era: Era };
