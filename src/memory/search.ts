@@ -14,10 +14,11 @@ import type { Index } from "../store/types.ts";
 import type { ServedAgent } from "./backend.ts";
 import { citationOf, citationsShown, withoutSource, withSource } from "./citations.ts";
 import { judgeScope } from "./scope.ts";
+import { readSessions } from "./session-list.ts";
 import { exportedSessionId, hasTranscripts, sessionFacts } from "./sessions.ts";
 import type { UnavailableAnswer } from "./unavailable.ts";
 import { memoryDisabled, providerUnavailable, sessionsUnavailable } from "./unavailable.ts";
-import { mayAskAgent, readSessions, visibleSessionIds } from "./visibility.ts";
+import { mayAskAgent, visibleSessionIds } from "./visibility.ts";
 
 export type MemorySearchRequest = {
   query: string;
