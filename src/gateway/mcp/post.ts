@@ -17,7 +17,7 @@ import type { Identity } from "./server.ts";
 import { answerRequest } from "./server.ts";
 import type { McpSurface } from "./surface.ts";
 
-type Request_ = Message & { id: string | number };
+type RequestMessage = Message & { id: string | number };
 type Answer = { jsonrpc: "2.0"; id: RequestId } & ({ result: object } | { error: ErrorBody });
 
 /** They run at once: more messages than this in one body are refused. */
@@ -73,9 +73,9 @@ function batchFault(messages: readonly unknown[], headers: Headers): string | nu
   return batchRefusal(named !== null && SUPPORTED_VERSIONS.includes(named) ? named : null, messages);
 }
 
-type Work = { surface: McpSurface; identity: Identity; signal: AbortSignal; requests: Request_[]; era: Era };
+type Work = { surface: McpSurface; identity: Identity; signal: AbortSignal; requests: RequestMessage[]; era: Era };
 
-function hasId(message: Message): message is Request_ {
+function hasId(message: Message): message is RequestMessage {
   if (message.id === null) throw new RpcError("invalidRequest", "id must be a string or a number");
   return message.id !== undefined;
 }
@@ -129,12 +129,12 @@ function mismatch(sentence: string): RpcError {
 }
 
 /** Older clients are answered by a stream, newer ones only where progress is to be told. */
-function wantsStream(headers: Headers, era: Era, requests: readonly Request_[]): boolean {
+function wantsStream(headers: Headers, era: Era, requests: readonly RequestMessage[]): boolean {
   if (!(headers.get("accept") ?? "").includes("text/event-stream")) return false;
   return era === "legacy" || requests.some(({ params }) => "progressToken" in metaOf(params));
 }
 
-async function answerOf(work: Work, request: Request_, notify: (json: string) => void): Promise<Answer> {
+async function answerOf(work: Work, request: RequestMessage, notify: (json: string) => void): Promise<Answer> {
   const { surface, identity, signal, era } = work;
   const { id, method, params } = request;
   try {
@@ -198,6 +198,7 @@ function streamed(work: Work): Response {
   });
 }
 
+/** An HTTP answer whose body is JSON. */
 export function json(status: number, value: object, headers: Record<string, string> = {}): Response {
   return new Response(JSON.stringify(value), { status, headers: { "content-type": "application/json", ...headers } });
 }
