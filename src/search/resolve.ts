@@ -139,7 +139,7 @@ function percentDecoded(name: string): string {
 }
 
 /** The name behind `qmd://`, however many slashes were typed; other names as they are. */
-function withoutScheme(name: string): string {
+export function withoutScheme(name: string): string {
   return /^(?:qmd:\/*|\/\/)(.*)$/is.exec(name)?.[1] ?? name;
 }
 

@@ -184,6 +184,20 @@ describe("transcripts", () => {
     expect(answer).toMatchObject({ results: [], denied: true });
     expect(answer.reason).toContain("tools.agentToAgent");
   });
+
+  test.each([
+    { allow: ["*"], isDenied: undefined },
+    { allow: ["ma*", "OTHER"], isDenied: undefined },
+    { allow: ["m*n", "o*r"], isDenied: undefined },
+    { allow: ["ma", "other"], isDenied: true },
+    { allow: ["m.in", "other"], isDenied: true },
+  ])("of another agent are searched where patterns allow both: $allow", async ({ allow, isDenied }) => {
+    const agentToAgent = { enabled: true, allow };
+    const { client } = await open({ "MEMORY.md": "secret plans" }, { config: { tools: { agentToAgent } } });
+    const answer = await client.call("memory.search", { query: "plans", sessionKey: "agent:other:main" });
+    expect(answer.denied).toBe(isDenied);
+    expect(answer.results).toHaveLength(isDenied ? 0 : 1);
+  });
 });
 
 describe("a living process", () => {
