@@ -11,7 +11,7 @@ export type EmbedReport = {
   onWait?: ((sentence: string) => void) | undefined;
 };
 
-/** Asynchronous batch jobs, as status prints them. */
+/** How asynchronous batch jobs fare in this process; after `limit` failures they are off (`enabled`). */
 export type BatchStatus = {
   enabled: boolean;
   failures: number;

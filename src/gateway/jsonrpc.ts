@@ -44,6 +44,8 @@ export type Connection = {
   /** Aborts the request with this id, if it is still running. */
   cancel(id: unknown): void;
   cancelAll(): void;
+  /** Refuses every request that comes from now on; those that came before go on. */
+  close(): void;
   /** Resolves when no request is running any more. */
   settled(): Promise<void>;
 };
@@ -55,8 +57,8 @@ type ConnectionOptions = {
   send: (json: string) => void;
   /** Told about notifications that failed, since nobody else is. */
   log: (sentence: string) => void;
-  /** Several messages in one array are answered by one array; otherwise they are refused. */
-  batches?: boolean;
+  /** Why several messages in one array are refused; null where they are answered by one array. Refused unless set. */
+  refusesBatch?: (messages: readonly unknown[]) => string | null;
   /** A request that its caller cancelled gets no answer any more. */
   silentOnCancel?: boolean;
 };
@@ -68,19 +70,21 @@ type Serving = ConnectionOptions & {
   running: Running;
   /** Resolves when the next request may begin. */
   turn: () => Promise<void>;
+  /** No further request is taken. */
+  closed: boolean;
 };
 
 /** Take no time and are asked for while others wait: they pass. */
-const PASSING = new Set(["ping", "$/cancelRequest", "notifications/cancelled"]);
+const PASSING = new Set(["ping", "shutdown", "$/cancelRequest", "notifications/cancelled"]);
 
 /**
  * One JSON-RPC 2.0 peer that serves requests concurrently (https://www.jsonrpc.org/specification): `handle` runs for every request and
  * notification, `send` takes each outgoing message as JSON text.
  */
 export function openConnection(options: ConnectionOptions): Connection {
-  const { send, batches = false } = options;
+  const { send, refusesBatch = () => NO_BATCHES } = options;
   const running: Running = new Map();
-  const serving: Serving = { ...options, running, turn: eventRounds() };
+  const serving: Serving = { ...options, running, turn: eventRounds(), closed: false };
   const work = new Set<Promise<void>>();
 
   function sendWhenDone(answering: Promise<Answer | Answer[] | null>): void {
@@ -95,18 +99,23 @@ export function openConnection(options: ConnectionOptions): Connection {
   return {
     receive(frame) {
       const parsed = parseFrame(frame);
-      if ("value" in parsed && batches && Array.isArray(parsed.value) && parsed.value.length > 0) {
-        sendWhenDone(answersTo(parsed.value, serving));
+      if ("value" in parsed && Array.isArray(parsed.value) && parsed.value.length > 0) {
+        const refusal = refusesBatch(parsed.value);
+        if (refusal === null) sendWhenDone(answersTo(parsed.value, serving));
+        else send(JSON.stringify(refused(refuse(null, "invalidRequest", refusal))));
         return;
       }
-      const message = "fault" in parsed ? refuse(null, "parse", parsed.fault) : readMessage(parsed.value);
+      const message = "fault" in parsed ? refuse(null, "parse", parsed.fault) : taken(parsed.value, serving);
       if (message === null) return;
-      if ("error" in message) send(JSON.stringify(refusal(message)));
+      if ("error" in message) send(JSON.stringify(refused(message)));
       else sendWhenDone(answerTo(message, serving));
     },
     notify: (method, params) => send(JSON.stringify({ jsonrpc: "2.0", method, params })),
     cancel: (id) => running.get(idKey(id))?.forEach((controller) => controller.abort()),
     cancelAll: () => running.forEach((controllers) => controllers.forEach((controller) => controller.abort())),
+    close() {
+      serving.closed = true;
+    },
     async settled() {
       while (work.size > 0) await Promise.all(work);
     },
@@ -146,15 +155,22 @@ async function answerTo(
 async function answersTo(values: unknown[], serving: Serving): Promise<Answer[] | null> {
   const answers = await Promise.all(
     values.map(async (value) => {
-      const message = readMessage(value);
-      return message === null || "error" in message ? message && refusal(message) : answerTo(message, serving);
+      const message = taken(value, serving);
+      return message === null || "error" in message ? message && refused(message) : answerTo(message, serving);
     }),
   );
   const due = answers.filter((answer) => answer !== null);
   return due.length === 0 ? null : due;
 }
 
-function refusal(message: { id: RequestId; error: ErrorBody }): Answer {
+/** The message that a value is; a request is refused when no further one is taken. */
+function taken(value: unknown, { closed }: Serving): ReadMessage {
+  const message = readMessage(value);
+  const isRequest = message !== null && !("error" in message) && message.id !== undefined;
+  return closed && isRequest ? refuse(message.id ?? null, "invalidRequest", "the session is ending") : message;
+}
+
+function refused(message: { id: RequestId; error: ErrorBody }): Answer {
   return { jsonrpc: "2.0", ...message };
 }
 
@@ -181,12 +197,18 @@ function parseFrame(frame: Frame): { value: unknown } | { fault: string } {
   }
 }
 
+const NO_BATCHES = "batches are not supported; send one message at a time";
+
 export type ReadMessage = Message | { id: RequestId; error: ErrorBody } | null;
 
 /** The request or notification that a value is, an error to answer at once, or null for an answer to something we never asked. */
 export function readMessage(value: unknown): ReadMessage {
   if (Array.isArray(value))
-    return refuse(null, "invalidRequest", "batches are not supported; send one message at a time");
+    return refuse(
+      null,
+      "invalidRequest",
+      value.length === 0 ? "an empty batch is no request" : "a batch holds no batch",
+    );
   if (!isObject(value)) return refuse(null, "invalidRequest", "a message is a JSON object");
   const id = isRequestId(value["id"]) ? value["id"] : null;
   if (!("method" in value) && ("result" in value || "error" in value)) return null;

@@ -45,8 +45,8 @@ const PARAMETERS: Readonly<Record<string, string>> = {
 };
 
 const ERRORS: Readonly<Record<keyof typeof RPC_ERRORS, string>> = {
-  parse: "the message is no JSON",
-  invalidRequest: "no request, a batch, or a second `initialize`",
+  parse: "the message is no JSON, or not UTF-8",
+  invalidRequest: "no request, a batch, a second `initialize`, or a request after `shutdown`",
   unknownMethod: "there is no such method",
   invalidParams: "a parameter is unknown, missing or wrong; the message names it",
   notInitialized: "`initialize` comes first",

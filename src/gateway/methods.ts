@@ -15,7 +15,7 @@ export type Session = {
   engine(agentId?: string): Promise<MemoryEngine>;
   open(place: MemoryPlace, options: { watch: boolean }): Promise<MemoryEngine>;
   notify(method: keyof typeof NOTIFICATIONS, params: unknown): void;
-  /** Ends the process once the answer is out. */
+  /** Ends the process once the answers are out. */
   end(): void;
   cancel(id: unknown): void;
 };
@@ -272,7 +272,11 @@ export const METHODS: Readonly<Record<string, Method>> = {
   ),
 
   shutdown: method(
-    { summary: "Answers, and ends the process", answer: NOTHING },
+    {
+      summary:
+        "Answers at once, and ends the process as the end of input does: what was asked before has half a second and is then answered by error −32800, what comes later is refused",
+      answer: NOTHING,
+    },
     v.strictObject({}),
     (_params, session) => session.end(),
     { always: true },
@@ -280,7 +284,7 @@ export const METHODS: Readonly<Record<string, Method>> = {
 
   "$/cancelRequest": method(
     {
-      summary: "A notification: gives up a request that runs, which is then answered by error −32800",
+      summary: "A notification: gives up a request that runs or waits, which is then answered by error −32800",
       answer: NOTHING,
     },
     v.strictObject({ id: v.union([v.string(), v.number(), v.null()], "must be the id of a request") }),

@@ -51,7 +51,11 @@ export async function serveRpc(defaults: MemoryPlace): Promise<never> {
       return opening;
     },
     notify: (method, params) => connection.notify(method, params),
-    end: () => void setImmediate(() => void stop()),
+    end() {
+      connection.close();
+      // Its own request counts as running only from then on.
+      setImmediate(() => void stop());
+    },
     cancel: (id) => connection.cancel(id),
   };
 

@@ -11,17 +11,18 @@ const GRACE_MS = 550;
 const CLOSED_BY_MS = 750;
 
 /**
- * What ends the process of a server on stdin and stdout: lets what is running finish for a moment, cancels the rest, closes what is
- * open, and exits with 0, a second after the call at the latest.
+ * What ends the process of a server on stdin and stdout: refuses further requests, lets what is running or waits for its turn finish
+ * for a moment, cancels the rest, closes what is open, and exits with 0, a second after the call at the latest.
  */
 export function endOfSession(
-  connection: Pick<Connection, "settled" | "cancelAll">,
+  connection: Pick<Connection, "close" | "settled" | "cancelAll">,
   stream: MessageStream,
   close: () => Promise<void>,
 ): () => Promise<never> {
   let stopping: Promise<never> | null = null;
   return () => {
     stopping ??= (async () => {
+      connection.close();
       const closedBy = Bun.sleep(CLOSED_BY_MS);
       setTimeout(() => process.exit(0), CLOSED_BY_MS + 50).unref();
       await Promise.race([connection.settled(), Bun.sleep(GRACE_MS)]);

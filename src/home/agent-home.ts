@@ -58,7 +58,7 @@ export async function resolveAgentHome(request: AgentHomeRequest): Promise<Agent
   requireFolder(workspace, agentId, request.workspace !== undefined);
 
   const { stateDir } = loaded;
-  const place = { agentId, stateDir, workspace, configPath: loaded.path, config: loaded.data, env: loaded.env };
+  const place = { agentId, stateDir, workspace, config: loaded.data, env: loaded.env };
   const memory = memorySettings(keys, place, issues);
   const embedding = await agentEmbedding(
     keys,

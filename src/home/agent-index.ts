@@ -8,8 +8,8 @@ export type IndexPlace = {
   /** `store.path` as configured. */
   storePath: string | undefined;
   workspace: string;
-  /** The agent's configured workspace, or null when none is. */
-  configuredWorkspace: string | null;
+  /** The agent's workspace as the configuration names it. */
+  configuredWorkspace: string;
   env: Env;
 };
 
@@ -18,14 +18,11 @@ export type IndexPlace = {
  * other than the configured one has an index of its own, named after its real path.
  */
 export function agentIndexPath(place: IndexPlace): string {
-  const pattern = place.storePath ?? join(place.stateDir, "memory", "{agentId}.sqlite");
-  const real = realPath(place.workspace);
-  if (place.configuredWorkspace !== null && real === realPath(place.configuredWorkspace)) {
-    return absolutePath(pattern.replaceAll("{agentId}", place.agentId), place.stateDir, place.env);
-  }
-  const suffix = sha256(real).slice(0, 8);
-  const path = absolutePath(pattern.replaceAll("{agentId}", place.agentId), place.stateDir, place.env);
-  return withSuffix(path, `-${suffix}`);
+  const { agentId, stateDir, env, storePath = join(stateDir, "memory", "{agentId}.sqlite") } = place;
+  const path = absolutePath(storePath.replaceAll("{agentId}", agentId), stateDir, env);
+  const workspace = realPath(place.workspace);
+  if (workspace === realPath(place.configuredWorkspace)) return path;
+  return withSuffix(path, `-${sha256(workspace).slice(0, 8)}`);
 }
 
 /** The file of ours beside an index of OpenClaw's own at `path`: `main.sqlite` and `main.memq.sqlite`. */

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { JsonObject } from "../json.ts";
 import { sessionsFolder } from "./agent-collections.ts";
-import { configuredAgentIds, defaultAgentId } from "./agents.ts";
+import { configuredAgentIds } from "./agents.ts";
 import { bytesOf, durationMs } from "./key-values.ts";
 import type { KeyReader } from "./key-reader.ts";
 import { absolutePath, type Env } from "./paths.ts";
@@ -15,7 +15,6 @@ export type SettingsPlace = {
   agentId: string;
   stateDir: string;
   workspace: string;
-  configPath: string | null;
   config: JsonObject;
   env: Env;
 };
@@ -32,16 +31,12 @@ export function memorySettings(keys: KeyReader, place: SettingsPlace, issues: st
     ...(disabledReason === undefined ? {} : { disabledReason }),
     agentId: place.agentId,
     agents: configuredAgentIds(place.config),
-    defaultAgentId: defaultAgentId(place.config),
-    configPath: place.configPath,
     citations: keys.text("memory.citations") as MemorySettings["citations"],
     backend: keys.text("memory.backend") as MemorySettings["backend"],
     qmd: qmdSettings(keys, place),
     ...(scope === undefined ? {} : { scope }),
     limits: {
       maxResults: keys.number("query.maxResults"),
-      minScore: keys.number("query.minScore"),
-      snippetChars: SNIPPET_CHARS,
       getChars: keys.number("agents.defaults.contextLimits.memoryGetMaxChars"),
       ...(multiplier === undefined ? {} : { candidateMultiplier: multiplier }),
     },
@@ -97,8 +92,6 @@ function sessionSettings(keys: KeyReader, place: SettingsPlace, issues: string[]
     directory: sessionsFolder(place.stateDir, place.agentId),
     deltaBytes: keys.number("sync.sessions.deltaBytes"),
     deltaMessages: keys.number("sync.sessions.deltaMessages"),
-    postCompactionForce: keys.flag("sync.sessions.postCompactionForce"),
-    postIndexSync: keys.text("agents.defaults.compaction.postIndexSync") as MemorySettings["sessions"]["postIndexSync"],
   };
 }
 

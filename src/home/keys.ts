@@ -126,7 +126,12 @@ const sync: KeySpec[] = [
     default: 50,
     min: 0,
   }),
-  search("sync.sessions.postCompactionForce", "boolean", "Whether a compaction starts a sync of its transcript.", on),
+  search(
+    "sync.sessions.postCompactionForce",
+    "boolean",
+    "Accepted and without effect: transcripts are synced as they grow.",
+    on,
+  ),
 ];
 
 const query: KeySpec[] = [
@@ -220,10 +225,15 @@ const surroundings: KeySpec[] = [
     default: 20_000,
     min: 0,
   }),
-  root("agents.defaults.compaction.postIndexSync", "choice", "How transcripts are synced after a compaction.", {
-    default: "async",
-    values: ["off", "async", "await"],
-  }),
+  root(
+    "agents.defaults.compaction.postIndexSync",
+    "choice",
+    "Accepted and without effect, as `sync.sessions.postCompactionForce`.",
+    {
+      default: "async",
+      values: ["off", "async", "await"],
+    },
+  ),
   root(
     "agents.defaults.compaction.memoryFlush.enabled",
     "boolean",

@@ -4,7 +4,7 @@ import type { FileStamp } from "./file-stamp.ts";
 /** A named root folder with a pattern. */
 export type Collection = {
   name: string;
-  /** Absolute path of the folder (or, with `files`, the folder the files are relative to). */
+  /** Absolute path of the folder. */
   root: string;
   /** Globs relative to `root`; a file belongs when one matches. */
   patterns: string[];
@@ -90,11 +90,8 @@ export type MemorySettings = {
   /** Why memory is off, in one sentence; set when `enabled` is false. */
   disabledReason?: string;
   agentId: string;
-  /** Every configured agent, and the one used when none is named. */
+  /** Every configured agent. */
   agents: string[];
-  defaultAgentId: string;
-  /** Null when there is no configuration file. */
-  configPath: string | null;
   citations: "auto" | "on" | "off";
   backend: "builtin" | "qmd";
   qmd: QmdBackendSettings;
@@ -102,8 +99,6 @@ export type MemorySettings = {
   scope?: ScopePolicy;
   limits: {
     maxResults: number;
-    minScore: number;
-    snippetChars: number;
     /** Most characters `memory.get` returns. */
     getChars: number;
     /** When set, a call's candidate pool is min(200, its `maxResults` × this). */
@@ -127,8 +122,6 @@ export type MemorySettings = {
     directory: string;
     deltaBytes: number;
     deltaMessages: number;
-    postCompactionForce: boolean;
-    postIndexSync: "off" | "async" | "await";
   };
   flush: {
     enabled: boolean;

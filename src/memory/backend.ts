@@ -4,6 +4,7 @@ import { asMemqError, MemqError } from "../errors.ts";
 import type { AgentHome } from "../home/agent-home.ts";
 import type { QmdHome } from "../home/qmd-home.ts";
 import type { Home, MemorySettings } from "../home/types.ts";
+import { LEAST_COSINE } from "../search/threshold.ts";
 import { openIndex } from "../store/open.ts";
 
 /** An agent with the home that serves it: its own, or the qmd home of `memory.backend: "qmd"`. */
@@ -17,9 +18,6 @@ export type ServedAgent = AgentHome & {
 
 /** The qmd home that serves an agent, with its configuration file, models and places; `builtin` is the home of the built-in index. */
 export type ServingQmd = QmdHome & { builtin: Home };
-
-/** A search by meaning alone answers with what comes at least so near, as qmd's does. */
-const LEAST_COSINE = 0.3;
 
 /** The home that serves the agent; where its qmd home can't be used, the built-in one stands in. Nothing is written. */
 export async function servedAgent(agent: AgentHome, cwd: string): Promise<ServedAgent> {

@@ -5,9 +5,6 @@ import type { SearchAnswer, SearchRequest } from "../search/types.ts";
 import { keepLlmAnswers } from "../store/cache.ts";
 import type { ServingQmd } from "./backend.ts";
 
-/** How many documents the reranker judges, as for qmd's `query`. */
-const CANDIDATES = 40;
-
 /**
  * Answers as qmd's `query`: asked in other words and judged again where the models for that are on this machine. A stage whose model
  * has not answered by the deadline is left out and named in `degraded`.
@@ -26,7 +23,6 @@ export async function searchInStages(
     return await deepSearch(engine, {
       ...common,
       document: { kind: "plain", query },
-      candidateLimit: CANDIDATES,
       rrf: false,
       ...(opened.expand === undefined ? {} : { expand: opened.expand }),
       ...(opened.rerank === undefined ? {} : { rerank: opened.rerank }),

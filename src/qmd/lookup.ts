@@ -17,15 +17,23 @@ export type Asked = { resolution: Resolution; name: string; from?: number; count
 
 const INDEX_PART = "?index=";
 
-/** Looks a name up, in another index and its configuration where the name ends in `?index=` and is no document as it stands. */
-export async function lookedUp(open: OpenQmd, name: string): Promise<{ open: OpenQmd; asked: Asked }> {
+/**
+ * Looks a name up, in another index and its configuration where the name ends in `?index=` and is no document as it stands. That index
+ * is opened unless it is among `others` (by name), joins them, and is the caller's to close.
+ */
+export async function lookedUp(
+  open: OpenQmd,
+  name: string,
+  others: Map<string, OpenQmd> = new Map(),
+): Promise<{ open: OpenQmd; asked: Asked }> {
   const asked = askedDocument(resolveContext(open), name);
   const at = name.startsWith("qmd:") ? name.lastIndexOf(INDEX_PART) : -1;
   const named = at < 0 ? null : /^([^&#:]+)((?::\d+){0,2})$/.exec(name.slice(at + INDEX_PART.length));
   if (named === null || asked.resolution.kind === "document") return { open, asked };
   const [, index = "", range = ""] = named;
   const bare = name.slice(0, at);
-  const other = await openQmd(decoded(index), open);
+  const other = others.get(index) ?? (await openQmd(decoded(index), open));
+  others.set(index, other);
   return { open: other, asked: askedDocument(resolveContext(other), `${bare}${range}`) };
 }
 

@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { MemqError } from "../errors.ts";
 import { realPath } from "../home/paths.ts";
-import { exactDocument, resolveName, similarNames } from "../search/resolve.ts";
+import { exactDocument, resolveName, similarNames, withoutScheme } from "../search/resolve.ts";
 import { documentsIn, mostCommas } from "../store/documents.ts";
 import type { DocumentRow } from "../store/types.ts";
 import { type Asked, type DocumentText, documentText, lookedUp, resolveContext } from "./lookup.ts";
@@ -33,22 +33,42 @@ export function wantedText({ open, document, name, from = 1, count = Infinity }:
   return { ...lines, file, from: first, beyond: lines.beyond && `${name}: ${lines.beyond}` };
 }
 
+type Asking = {
+  open: OpenQmd;
+  /** Told of each name that is no document. */
+  say: (sentence: string) => void;
+  /** Further indexes that names lead to, each opened once. */
+  others: Map<string, OpenQmd>;
+};
+
 /**
  * The documents that a glob, or a list of names and docids, means. `say` is told of each name that is none. Null: nothing was found
- * where that is a failure.
+ * where that is a failure. Indexes of documents that are returned and not `open` are the caller's to close.
  */
 export async function wantedDocuments(
   open: OpenQmd,
   pattern: string,
   say: (sentence: string) => void,
 ): Promise<Wanted[] | null> {
+  const others = new Map<string, OpenQmd>();
+  let found: Wanted[] | null = null;
+  try {
+    return (found = await foundBy({ open, say, others }, pattern));
+  } finally {
+    const used = new Set(found?.map((wanted) => wanted.open));
+    for (const other of others.values()) if (!used.has(other)) other.index.close();
+  }
+}
+
+async function foundBy(asking: Asking, pattern: string): Promise<Wanted[] | null> {
+  const { open, say, others } = asking;
   const context = resolveContext(open);
   const exact = exactDocument(context, pattern);
   if (exact !== null) return [{ open, document: exact, name: shortName(open, exact) }];
   const isGlob = /[*?{]/.test(pattern);
-  if (pattern.includes(",") && !isGlob) return listed(open, pattern, say);
+  if (pattern.includes(",") && !isGlob) return listed(asking, pattern);
   if (/^["']?#?[0-9a-f]{6,64}["']?$/i.test(pattern)) {
-    const documents = await listed(open, pattern, say);
+    const documents = await listed(asking, pattern);
     return documents.length === 0 ? null : documents;
   }
   const matching = await matchingDocuments(open, pattern).catch((error: unknown) => {
@@ -59,10 +79,10 @@ export async function wantedDocuments(
   if (matching === null) return null;
   if (matching.length > 0) return matching;
   if (pattern.includes(",")) {
-    const documents = await listed(open, pattern, say);
+    const documents = await listed(asking, pattern);
     if (documents.length > 0) return documents;
   }
-  const { asked, open: other } = await lookedUp(open, pattern);
+  const { asked, open: other } = await lookedUp(open, pattern, others);
   if (asked.resolution.kind === "document") {
     return [wantedOf(other, asked.resolution.document, asked)];
   }
@@ -77,7 +97,7 @@ const COMMAS = 4;
  * A name may hold commas itself: of the pieces that could be one name the longest run that is a document counts. Longer runs than any
  * name has are not tried, else the look-ups grow with the square of the list.
  */
-async function listed(open: OpenQmd, list: string, say: (sentence: string) => void): Promise<Wanted[]> {
+async function listed({ open, say, others }: Asking, list: string): Promise<Wanted[]> {
   const context = resolveContext(open);
   const pieces = list.split(",");
   const longest = 1 + Math.max(COMMAS, mostCommas(open.index) + mostCommasAround(open));
@@ -91,7 +111,7 @@ async function listed(open: OpenQmd, list: string, say: (sentence: string) => vo
     if (name === "") continue;
     // A server answers others between two names.
     await setImmediate();
-    const { open: other, asked } = await lookedUp(open, name);
+    const { open: other, asked } = await lookedUp(open, name, others);
     const { resolution } = asked;
     if (resolution.kind === "document") {
       found.push(wantedOf(other, resolution.document, asked));
@@ -122,7 +142,7 @@ async function matchingDocuments(open: OpenQmd, pattern: string): Promise<Wanted
   if (pattern.length > LONGEST_GLOB) return [];
   const { anyOf, writtenOut } = await import("../sync/globs.ts");
   // Here a glob says what is wanted: `!` in front is a part of a name.
-  const glob = pattern.replace(/^(?:qmd:\/*|\/\/)/i, "").replace(/^!(?!\()/, String.raw`\!`);
+  const glob = withoutScheme(pattern).replace(/^!(?!\()/, String.raw`\!`);
   const matches = anyOf(writtenOut(glob), { dot: true });
   const names = open.qmd.home.collections.map(({ name }) => name);
   return documentsIn(open.index, names)

@@ -12,10 +12,10 @@ import { parseQuery } from "./query.ts";
 import { primaryQuery, type QueryDocument, type TypedQuery } from "./query-document.ts";
 import type { Expander } from "./query-models.ts";
 import { bestPerDocument, type Ranked } from "./rank.ts";
-import { reranked } from "./rerank.ts";
+import { reranked, RERANKED } from "./rerank.ts";
 import { collectionsByName, rankedCandidates, scopeOf, type SearchEngine, stamped } from "./search.ts";
 import { termFinder } from "./terms.ts";
-import type { Hit, SearchAnswer, SearchRequest } from "./types.ts";
+import type { Hit, Reranker, SearchAnswer, SearchRequest } from "./types.ts";
 import { startVectorLeg, type VectorLeg } from "./vector.ts";
 
 /** What `query` asks: a search with more stages. Its profile answers with documents. */
@@ -23,8 +23,10 @@ export type DeepRequest = Omit<SearchRequest, "query"> & {
   document: QueryDocument;
   /** What the question is about, for the reranker. */
   intent?: string;
-  /** How many documents the reranker judges at most. */
-  candidateLimit: number;
+  /** Judges the best documents again; left out when it is not done by the deadline. */
+  rerank?: Reranker;
+  /** How many of them at most; `RERANKED` when absent. */
+  candidateLimit?: number | undefined;
   /** Published reciprocal rank fusion in place of the profile's rule. */
   rrf: boolean;
   expand?: Expander;
@@ -58,7 +60,7 @@ export async function deepSearch(engine: SearchEngine, request: DeepRequest): Pr
   if (primary.trim() === "" || scope.collections.length === 0 || request.limit < 1) {
     return { hits: [], mode: "keyword", degraded: [], notices: [], stale: false };
   }
-  const most = Math.max(request.limit, request.candidateLimit);
+  const most = Math.max(request.limit, request.candidateLimit ?? RERANKED);
   const search = {
     engine,
     request,
@@ -246,7 +248,7 @@ async function withReranking(
   primary: string,
   request: DeepRequest,
 ): Promise<{ hits: Hit[]; left: boolean }> {
-  const { rerank, intent, deadline, candidateLimit } = request;
+  const { rerank, intent, deadline, candidateLimit = RERANKED } = request;
   if (rerank === undefined || hits.length === 0) return { hits, left: false };
   const end = deadline - RESERVE_MS;
   if (end - Date.now() < LEAST_RERANK_MS) return { hits, left: true };

@@ -1,7 +1,7 @@
 import type { Hit, Reranker } from "./types.ts";
 
-/** How many of the first hits are judged again when nobody says. */
-const RERANKED = 40;
+/** How many of the first hits are judged again where nobody says how many, as with qmd. */
+export const RERANKED = 40;
 
 /**
  * The share of the retrieval's own order in a blended score, by rank from 1: qmd's rule, under which a reranker may reorder the

@@ -15,7 +15,6 @@ import { type KeywordHit, keywordLeg, scoreByKeyword } from "./keyword.ts";
 import { nameLeg } from "./names.ts";
 import { MAX_QUERY_CHARS, type ParsedQuery, parseQuery } from "./query.ts";
 import { type Candidate, type Ranked, answered, bestPerDocument, weighed } from "./rank.ts";
-import { reranked } from "./rerank.ts";
 import { termFinder } from "./terms.ts";
 import type { SearchAnswer, SearchRequest } from "./types.ts";
 import type { StartVectorLeg, VectorLeg } from "./vector.ts";
@@ -24,7 +23,7 @@ import type { StartVectorLeg, VectorLeg } from "./vector.ts";
 export type SearchEngine = { home: Home; index: Index; provider?: EmbeddingProvider | null };
 
 /**
- * Answers a query: tokens, the legs, fusion, recency, importance, diversity, reranking, citation, as the request's profile says.
+ * Answers a query: tokens, the legs, fusion, recency, importance, diversity, citation, as the request's profile says.
  * Never throws for what a user types or for a provider's failure: what could not take part is named in `degraded`. An empty query
  * finds nothing. `startLeg` may make the vector leg differently.
  */
@@ -69,7 +68,7 @@ export async function search(
       termsIn: termFinder(parsed),
     });
   });
-  const answer: SearchAnswer = {
+  return {
     hits,
     mode: modeOf(vector, profile.hybrid),
     degraded: vector?.degraded ? ["vector"] : [],
@@ -78,7 +77,6 @@ export async function search(
     parsed,
     ...(vector?.failure ? { providerFailure: vector.failure } : {}),
   };
-  return request.rerank ? withReranking(answer, query, request) : answer;
 }
 
 /** Where words alone rank, what they put below so many candidates is hardly ever answered; a small answer looks at few. */
@@ -125,6 +123,7 @@ export function scopeOf(index: Index, request: SearchRequest): Scope {
   return documents.length === 0 ? { collections: [] } : { collections, documentIds: documents.map(({ id }) => id) };
 }
 
+/** The collections of a home by name. */
 export function collectionsByName(home: Home): Map<string, Collection> {
   return new Map(home.collections.map((collection) => [collection.name, collection]));
 }
@@ -195,14 +194,4 @@ function isBetter(a: Candidate, b: Candidate): boolean {
 
 function tokenReader(index: Index): (row: Ranked) => string {
   return (row) => tokensOf(index, [row.passageId]).get(row.passageId)?.body ?? "";
-}
-
-async function withReranking(answer: SearchAnswer, query: string, request: SearchRequest): Promise<SearchAnswer> {
-  const hits = request.rerank && (await reranked(query, answer.hits, request.rerank, request.deadline));
-  if (hits) return { ...answer, hits };
-  return {
-    ...answer,
-    degraded: [...answer.degraded, "rerank"],
-    notices: [...answer.notices, "Not reranked: the reranker was not done in time or failed."],
-  };
 }

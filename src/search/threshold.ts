@@ -1,3 +1,6 @@
+/** The minimum score of a search by meaning alone where nobody names one, as with qmd: a cosine. */
+export const LEAST_COSINE = 0.3;
+
 /** What the minimum score is judged by. */
 export type Scored = { score: number; fromKeyword: boolean; nameTier: number; exact: boolean };
 

@@ -21,8 +21,6 @@ export type SearchRequest = NoteFilter & {
   explain?: boolean;
   /** Hits whose file is gone are answered all the same. */
   keepGone?: boolean;
-  /** Judges the best hits again; left out when it is not done by the deadline. */
-  rerank?: Reranker;
 };
 
 /** Relevance of each text to the query, 0 to 1, in their order. */

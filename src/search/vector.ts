@@ -47,7 +47,7 @@ export function startVectorLeg(
   if (serving === null) return withoutVectors(home.embedding, provider, query, deadline);
   if (!understands(provider, serving)) {
     return Promise.resolve(
-      without(`Searched by keywords only: the index holds embeddings of ${serving.model}, not of ${provider.model}.`),
+      without(`Searched by keywords only: the index holds ${otherEmbeddings(provider, serving)}.`),
     );
   }
   const remaining = deadline - Date.now();
@@ -106,6 +106,26 @@ export function understands(provider: EmbeddingProvider, serving: VectorIdentity
   const own = { ...identityOf(provider, { kind: "lines", maxWeight: 0, overlapWeight: 0 }), cutting: serving.cutting };
   if (serving.provider === "") return own.model === serving.model && own.fingerprint === serving.fingerprint;
   return cacheSpace(own) === cacheSpace(serving);
+}
+
+/** What the embeddings at hand are that those of `provider` are not; models of one name differ in something else. */
+function otherEmbeddings(provider: EmbeddingProvider, serving: VectorIdentity): string {
+  const { model } = serving;
+  if (model !== provider.model) return `embeddings of ${model}, not of ${provider.model}`;
+  if (serving.provider === "") return `embeddings of ${model} made with other prompts or from other passages`;
+  const said = (identity: typeof provider | VectorIdentity, by: string): string[] => [
+    `by ${by}`,
+    `at ${identity.endpoint}`,
+    `with ${identity.dimensions ?? "all"} dimensions`,
+    `of the input type ${identity.documentInputType ?? "none"}`,
+    `with the prompts "${identity.promptForm}"`,
+  ];
+  const own = said(provider, provider.id);
+  const differing = said(serving, serving.provider).map((words, at) => [words, own[at] ?? ""] as const);
+  const found = differing.filter(([theirs, ours]) => theirs !== ours);
+  // Each kind of provider has an address of its own.
+  const telling = serving.provider === provider.id ? found : found.slice(0, 1);
+  return `embeddings of ${model} ${telling.map(([theirs, ours]) => `${theirs}, not ${ours}`).join(" and ")}`;
 }
 
 const noCosines = (): Map<number, number> => new Map();

@@ -12,11 +12,16 @@ export type StartOptions = WorkerSyncOptions & {
   signal?: AbortSignal;
   /** Whether a sync that others asked for will do, if it has not begun yet; unless false. One that has may have missed a change. */
   joins?: boolean;
-  /** Reads the home again once the lock is held, for one whose configuration others change meanwhile. */
-  reread?: () => Promise<Home>;
+  /**
+   * Reads the home again once the lock is held, for one whose configuration others change meanwhile, and the names of all collections
+   * that are configured then.
+   */
+  reread?: () => Promise<HomeNow>;
   /** Whether batch jobs are waited for where the settings say so; unless false. */
   awaitsJobs?: boolean;
 };
+
+type HomeNow = { home: Home; configured?: readonly string[] };
 
 type Running = {
   options: WorkerSyncOptions;
@@ -50,7 +55,7 @@ export function startSync(home: Home, options: StartOptions = {}): Promise<SyncR
 }
 
 async function syncOnce(home: Home, options: StartOptions): Promise<SyncReport> {
-  const { onProgress, signal, joins = true, reread = async () => home, ...wanted } = options;
+  const { onProgress, signal, joins = true, reread = async () => ({ home }), ...wanted } = options;
   const path = lockedPath(home.indexPath, wanted.collections);
   const asked = events++;
   for (let current = running.get(path); current !== undefined; current = running.get(path)) {
@@ -63,9 +68,12 @@ async function syncOnce(home: Home, options: StartOptions): Promise<SyncReport> 
   return join(started, onProgress, signal);
 }
 
-/** Whether a sync of this index runs in this process. */
-export function isSyncing(indexPath: string): boolean {
-  return running.has(indexPath) || running.has(lockedPath(indexPath, []));
+/** Resolves when no sync of this index runs in this process: each lets go of its lock before the process may end. */
+export async function syncsEnded(indexPath: string): Promise<void> {
+  const underWay = (): Running[] => [indexPath, lockedPath(indexPath, [])].flatMap((path) => running.get(path) ?? []);
+  for (let syncs = underWay(); syncs.length > 0; syncs = underWay()) {
+    await Promise.allSettled(syncs.map(({ result }) => result));
+  }
 }
 
 function covers(current: WorkerSyncOptions, wanted: WorkerSyncOptions): boolean {
@@ -115,7 +123,7 @@ async function awaited<T>(
 }
 
 /** Begins a sync. The lock is held on this side, so that a Worker which dies can't leave it behind. */
-function launch(homeNow: () => Promise<Home>, path: string, options: WorkerSyncOptions): Running {
+function launch(homeNow: () => Promise<HomeNow>, path: string, options: WorkerSyncOptions): Running {
   const listeners = new Set<(progress: SyncProgress) => void>();
   const cancellation = new AbortController();
   const tell = (progress: SyncProgress): void => {
@@ -126,9 +134,9 @@ function launch(homeNow: () => Promise<Home>, path: string, options: WorkerSyncO
     // Those who ask at the same moment join.
     await new Promise((resolve) => setImmediate(resolve));
     begun = events++;
-    const home = await homeNow();
+    const { home, ...configured } = await homeNow();
     if (cancellation.signal.aborted) throw syncCancelled();
-    return runWorker(home, options, tell, cancellation.signal);
+    return runWorker(home, { ...options, ...configured }, tell, cancellation.signal);
   };
   return {
     options,
@@ -145,7 +153,7 @@ function launch(homeNow: () => Promise<Home>, path: string, options: WorkerSyncO
 
 async function runWorker(
   home: Home,
-  options: WorkerSyncOptions,
+  options: WorkerSyncOptions & Omit<HomeNow, "home">,
   onProgress: (progress: SyncProgress) => void,
   signal: AbortSignal,
 ): Promise<SyncReport> {

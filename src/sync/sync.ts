@@ -20,6 +20,7 @@ import type { Index } from "../store/types.ts";
 import { untilJobsDone } from "./await-jobs.ts";
 import type { EmbedResult } from "./embed-missing.ts";
 import { type CollectionReport, syncCancelled, type SyncProgress, type SyncReport } from "./report.ts";
+import { settleRenaming } from "./rename-collection.ts";
 import { scanCollections, type CollectionScan } from "./scan.ts";
 import { lockedPath } from "./sync-lock.ts";
 import { breathe, removeInBatches, syncCollection, type CollectionRun, wasSynced } from "./sync-collection.ts";
@@ -29,6 +30,11 @@ export type SyncOptions = {
   force?: boolean;
   /** Names of the collections to sync; all when absent. None: nothing is looked at, and what has no vector is embedded. */
   collections?: readonly string[];
+  /**
+   * Names of all collections of the configuration, read under the writer lock: by them a renaming that was interrupted is settled, for
+   * a caller that has not done so.
+   */
+  configured?: readonly string[];
   /** Whether passages without a vector are embedded; on unless false. */
   embed?: boolean;
   /** Texts that no document has any more stay, for a caller that removes and counts them. */
@@ -98,6 +104,7 @@ export async function syncOpenIndex(index: Index, home: Home, options: SyncOptio
   const warnings = [...index.warnings];
   const run: CollectionRun = { home, index, signal, onProgress, force: options.force ?? false, skipped: [], warnings };
 
+  if (options.configured !== undefined) settleRenaming(index, new Set(options.configured));
   const lastPassage = lastPassageId(index);
 
   onProgress({ phase: "scan", done: 0, total: wanted.length });

@@ -8,7 +8,7 @@ import type { SyncProgress, SyncReport } from "./report.ts";
 export type WorkerSyncOptions = { force?: boolean; collections?: readonly string[]; embed?: boolean };
 
 export type ToWorker =
-  | { type: "start"; home: Home; options: WorkerSyncOptions }
+  | { type: "start"; home: Home; options: WorkerSyncOptions & { configured?: readonly string[] } }
   | { type: "cancel" }
   | { type: "read"; group: number; home: Home; collection: Collection; files: readonly FileToRead[] };
 

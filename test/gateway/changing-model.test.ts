@@ -132,7 +132,7 @@ describe("a model of other dimensions at another address", () => {
     const during = await search(client);
     expect(during.results[0].path).toBe("memory/heron.md");
     expect(during).toMatchObject({ mode: "keyword", degraded: ["vector"] });
-    expect(during.warning).toContain("the index holds embeddings of");
+    expect(during.warning).toContain(`embeddings of one at ${first.origin}/v1, not at ${second.origin}/v1`);
     expect(first.asked.filter(({ text }) => text.includes("what of"))).toHaveLength(1);
     const status = await client.call("memory.status");
     expect(status.vector.dims).toBe(8);

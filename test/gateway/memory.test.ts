@@ -75,6 +75,15 @@ describe("recall and context", () => {
     });
   });
 
+  test("appends that are asked for together stand in the order of the requests, whatever their locks do", async () => {
+    const { client, home } = await open({});
+    const texts = Array.from({ length: 30 }, (_, nth) => `- entry ${nth}`);
+    await Promise.all(texts.map((text) => client.call("memory.append", { text, date: "2026-03-01" })));
+    expect(readFileSync(join(home.workspace, "memory/2026-03-01.md"), "utf8")).toBe(
+      ["# 2026-03-01", "", ...texts, ""].join("\n"),
+    );
+  });
+
   test("what is appended is found", async () => {
     const { client, home } = await open(notes);
     const appended = await client.call("memory.append", { text: "- The heron nests by the pond.", date: "2026-02-03" });
@@ -174,6 +183,20 @@ describe("transcripts", () => {
     const answer = await client.call("memory.search", { query: "plans", sessionKey: "agent:other:main" });
     expect(answer).toMatchObject({ results: [], denied: true });
     expect(answer.reason).toContain("tools.agentToAgent");
+  });
+
+  test.each([
+    { allow: ["*"], isDenied: undefined },
+    { allow: ["ma*", "OTHER"], isDenied: undefined },
+    { allow: ["m*n", "o*r"], isDenied: undefined },
+    { allow: ["ma", "other"], isDenied: true },
+    { allow: ["m.in", "other"], isDenied: true },
+  ])("of another agent are searched where patterns allow both: $allow", async ({ allow, isDenied }) => {
+    const agentToAgent = { enabled: true, allow };
+    const { client } = await open({ "MEMORY.md": "secret plans" }, { config: { tools: { agentToAgent } } });
+    const answer = await client.call("memory.search", { query: "plans", sessionKey: "agent:other:main" });
+    expect(answer.denied).toBe(isDenied);
+    expect(answer.results).toHaveLength(isDenied ? 0 : 1);
   });
 });
 

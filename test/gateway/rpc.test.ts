@@ -405,6 +405,43 @@ describe("concurrency", () => {
     expect(ms).toBeLessThan(2000);
   });
 
+  test("a shutdown behind a burst of searches waited till all of them had begun", async () => {
+    const { client } = await open();
+    const before = client.messages.length;
+    client.raw(`${burst}\n`);
+    const started = performance.now();
+    expect(await client.call("shutdown")).toEqual({});
+    expect(client.messages.length - before).toBeLessThan(400);
+    expect(await client.exited).toBe(0);
+    expect(performance.now() - started).toBeLessThan(2000);
+  });
+
+  test("what was asked before a shutdown is answered, and what comes after it is refused", async () => {
+    const { client } = await open();
+    const [found, ended, refused] = [
+      client.request("memory.search", { query: "omada router" }),
+      client.request("shutdown"),
+      client.request("memory.append", { text: "- late" }),
+    ];
+    expect(await ended).toMatchObject({ result: {} });
+    expect(await refused).toMatchObject({ error: { code: -32600, message: "the session is ending" } });
+    expect((await found).result.results).not.toBeEmpty();
+    expect(await client.exited).toBe(0);
+  });
+
+  test("a search that hangs when the session is shut down is given up", async () => {
+    const { server, asked, release } = slowServer();
+    const client = start();
+    await client.call("initialize", { ...makeHome(NOTES), config: slowConfig(server.url), watch: false });
+    await asked;
+    const hanging = client.request("memory.index", {}, "open");
+    expect(await client.call("shutdown")).toEqual({});
+    expect(await hanging).toMatchObject({ id: "open", error: { code: -32800 } });
+    expect(await client.exited).toBe(0);
+    release();
+    await server.stop(true);
+  });
+
   test("shutdown answers, and the process ends", async () => {
     const client = start();
     expect(await client.call("shutdown")).toEqual({});

@@ -170,7 +170,7 @@ describe("agents and workspaces", () => {
     box.write("w/x", "");
     box.config(roster);
     const { memory, home } = await box.resolve();
-    expect(memory).toMatchObject({ agentId: "work", defaultAgentId: "work", agents: ["home", "work", "lab"] });
+    expect(memory).toMatchObject({ agentId: "work", agents: ["home", "work", "lab"] });
     expect(home.workspace).toBe(join(box.home, "w"));
     expect(home.indexPath).toBe(join(box.state, "memory/work.sqlite"));
   });
@@ -217,8 +217,7 @@ describe("agents and workspaces", () => {
   test("a workspace given as an option beats the configured one; without any file the index still goes to the state folder", async () => {
     const box = sandbox();
     mkdirSync(join(box.home, "proj"));
-    const { home, memory } = await box.resolve({ workspace: "proj", stateDir: "~/elsewhere" });
-    expect(memory.configPath).toBeNull();
+    const { home } = await box.resolve({ workspace: "proj", stateDir: "~/elsewhere" });
     expect(home.indexPath).toMatch(new RegExp(`^${box.home}/elsewhere/memory/main-[0-9a-f]{8}\\.sqlite$`));
   });
 
@@ -429,7 +428,7 @@ describe("memory's other settings", () => {
     });
     expect(found).toMatchObject({
       timeZone: "Europe/Madrid",
-      limits: { getChars: 500, snippetChars: 700 },
+      limits: { maxResults: 6, getChars: 500 },
       flush: {
         enabled: false,
         softThresholdTokens: 4000,
@@ -437,7 +436,7 @@ describe("memory's other settings", () => {
         forceTranscriptBytes: 3 * 1024 * 1024,
         prompt: "p",
       },
-      sessions: { postIndexSync: "await", deltaBytes: 100_000, deltaMessages: 50 },
+      sessions: { deltaBytes: 100_000, deltaMessages: 50 },
       sync: { watch: false, watchDebounceMs: 1500, intervalMinutes: 5 },
       visibility: "tree",
       agentToAgent: { enabled: true, allow: ["work", "*"] },

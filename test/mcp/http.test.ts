@@ -233,6 +233,45 @@ describe("the server", () => {
     },
   );
 
+  test.each([
+    ["application/json", 200],
+    ["application/json; charset=utf-8", 200],
+    ["Application/JSON ;charset=UTF-8", 200],
+    ["application/json-patch+json", 415],
+    ["application/json-seq", 415],
+    ["application/jsonl", 415],
+    ["application/json+x", 415],
+    ["text/plain; application/json", 415],
+    ["", 415],
+  ])("what only begins like JSON passed for it: %j", async (type, status) => {
+    const response = await post(server.url, { jsonrpc: "2.0", id: 1, method: "ping" }, { "content-type": type });
+    expect(response.status).toBe(status);
+  });
+
+  test("a body that is not UTF-8 was read with signs put in", async () => {
+    const bytes = Buffer.from('{"jsonrpc":"2.0","id":1,"method":"p?ng"}');
+    bytes[bytes.indexOf("?")] = 0xff;
+    const send = (url: string): Promise<Response> =>
+      fetch(url, { method: "POST", body: bytes, headers: { "content-type": "application/json" } });
+    const refused = await send(server.url);
+    expect(refused.status).toBe(400);
+    expect(await refused.json()).toMatchObject({ id: null, error: { code: -32700 } });
+    expect((await send(`${server.base}/query`)).status).toBe(400);
+  });
+
+  test.each([
+    ["2025-03-26", 200],
+    ["2025-06-18", 400],
+    ["2025-11-25", 400],
+    ["2026-07-28", 400],
+  ])("batches were taken whatever version the client speaks: %s", async (version, status) => {
+    const batch = [{ jsonrpc: "2.0", id: 1, method: "ping" }];
+    const response = await post(server.url, batch, { "mcp-protocol-version": version });
+    expect(response.status).toBe(status);
+    const message = `Invalid Request: protocol version ${version} has no batches; send one message at a time`;
+    if (status === 400) expect(await response.json()).toMatchObject({ id: null, error: { code: -32600, message } });
+  });
+
   test("a name that ASCII can't hold may come encoded", async () => {
     const uri = "qmd://docs/ä.md";
     const response = await post(server.url, modern("resources/read", { uri }), {

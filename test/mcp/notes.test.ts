@@ -4,7 +4,9 @@ import { join } from "node:path";
 import { deleteCollectionDocuments } from "../../src/store/collections.ts";
 import { documentCounts } from "../../src/store/documents.ts";
 import { withWriterLock } from "../../src/store/lock.ts";
+import { readRenaming } from "../../src/store/meta.ts";
 import { openIndex } from "../../src/store/open.ts";
+import { renameInIndex } from "../../src/sync/rename-collection.ts";
 import { qmdHome, type QmdTestHome } from "../qmd/homes.ts";
 import { connectStdio, type ForeignClient, type Generation, GENERATIONS, type ToolResult } from "./clients.ts";
 
@@ -312,6 +314,27 @@ test("a collection that was removed while the server waited to write came back",
   // It is synced after `m`.
   while (!counts().includes("n: 2")) await Bun.sleep(5);
   expect(counts()).toEqual(["n: 2"]);
+});
+
+test("a rename that was killed counted every document twice once a server had synced", async () => {
+  const own = await qmdHome({ "m/b.md": "# B\n\nA heron.\n" });
+  const index = openIndex(own.indexPath, { mode: "write" });
+  renameInIndex(index, "m", "n");
+  index.close();
+  const client = await session("modern", [], own);
+  const found = async () => {
+    const { structuredContent } = await client.callTool({ name: "query", arguments: { query: "heron" } });
+    return structuredContent.results.map(({ file }: { file: string }) => file);
+  };
+  expect(await found()).toEqual([]);
+  while ((await found()).length === 0) await Bun.sleep(5);
+  expect(await found()).toEqual(["m/b.md"]);
+  const after = openIndex(own.indexPath, { mode: "read" });
+  expect([readRenaming(after), documentCounts(after)]).toEqual([
+    null,
+    [expect.objectContaining({ collection: "m", count: 1 })],
+  ]);
+  after.close();
 });
 
 test("a project's configuration that is not trusted leads nowhere else, over MCP too", async () => {

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { childEnv, memqCommand } from "../cli/program.ts";
-import { type Client, makeHome, startRpc } from "../gateway/client.ts";
+import { type Client, type Json, makeHome, startRpc } from "../gateway/client.ts";
 import { hostsOf, models } from "../llama/models-folder.ts";
 import { qmdHome } from "../qmd/homes.ts";
 
@@ -104,24 +104,49 @@ describe("older revisions", () => {
     });
   });
 
-  test("an unknown one is answered with our newest, several messages in one line by one line", async () => {
+  test("an unknown one is answered with our newest", async () => {
     const { protocolVersion } = await client.call("initialize", { protocolVersion: "2019-01-01", capabilities: {} });
     expect(protocolVersion).toBe("2025-11-25");
-    const batch = [
-      { jsonrpc: "2.0", id: "a", method: "ping" },
-      { jsonrpc: "2.0", method: "notifications/initialized" },
-      { jsonrpc: "2.0", id: "b", method: "nope" },
-    ];
-    client.raw(`${JSON.stringify(batch)}\n`);
-    const answers = await client.unasked();
-    expect(answers).toMatchObject([
-      { id: "a", result: {} },
-      { id: "b", error: { code: -32601 } },
-    ]);
+  });
+
+  const BATCH = [
+    { jsonrpc: "2.0", id: "a", method: "ping" },
+    { jsonrpc: "2.0", method: "notifications/initialized" },
+    { jsonrpc: "2.0", id: "b", method: "nope" },
+  ];
+  const said = (messages: object[]): Promise<Json> => {
+    client.raw(`${JSON.stringify(messages)}\n`);
+    return client.unasked();
+  };
+
+  test.each(["2024-11-05", "2025-03-26"])(
+    "%s: several messages in one line are answered by one line",
+    async (version) => {
+      await client.call("initialize", { protocolVersion: version, capabilities: {} });
+      expect(await said(BATCH)).toMatchObject([
+        { id: "a", result: {} },
+        { id: "b", error: { code: -32601 } },
+      ]);
+      expect(await said([{ ...BATCH[0], method: "initialize" }])).toMatchObject({
+        error: { code: -32600, message: "initialize can't be part of a batch" },
+      });
+    },
+  );
+
+  test.each(["2025-06-18", "2025-11-25"])("%s: batches, which it no longer has, were taken", async (version) => {
+    await client.call("initialize", { protocolVersion: version, capabilities: {} });
+    const message = `protocol version ${version} has no batches; send one message at a time`;
+    expect(await said(BATCH)).toMatchObject({ id: null, error: { code: -32600, message } });
+    expect(await said([])).toMatchObject({ error: { code: -32600, message: "an empty batch is no request" } });
+    const _meta = { "io.modelcontextprotocol/protocolVersion": "2026-07-28" };
+    const { error } = await said([{ ...BATCH[0], params: { _meta } }]);
+    expect(error.message).toContain("protocol version 2026-07-28 has no batches");
   });
 
   test("what is no request is refused, and the next one is answered", async () => {
     client.raw("{nope\n");
+    expect(await client.unasked()).toMatchObject({ id: null, error: { code: -32700 } });
+    client.raw(new Uint8Array([0x5b, 0x22, 0xc3, 0x28, 0x22, 0x5d, 0x0a]));
     expect(await client.unasked()).toMatchObject({ id: null, error: { code: -32700 } });
     client.raw('{"jsonrpc":"2.0","id":null,"method":"ping"}\n');
     expect(await client.unasked()).toMatchObject({ id: null, error: { code: -32600 } });

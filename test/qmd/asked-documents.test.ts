@@ -1,5 +1,5 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
-import { rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { connectStdio } from "../mcp/clients.ts";
 import { homesUntilEnd } from "./homes.ts";
@@ -68,3 +68,23 @@ test("a long list of names costs as much as its names, not their square, and let
   expect(order).toEqual(["other", "list"]);
   await client.close();
 });
+
+test.skipIf(process.platform !== "linux")(
+  "a server keeps no index open that names it was asked for led to in vain",
+  async () => {
+    const { run, env, root } = await qmdHome(NOTES);
+    expect((await run("collection", "add", ".", "--name", "w", "--index", "work")).exitCode).toBe(0);
+    const client = await connectStdio("legacy", [], { env, cwd: root });
+    const multiGet = (names: string[]) =>
+      client.callTool({ name: "multi_get", arguments: { pattern: names.join(",") } });
+    const openFiles = (): number => readdirSync(`/proc/${client.pid}/fd`).length;
+    await multiGet(["n/a.md", "n/b.md"]);
+    const before = openFiles();
+    const missing = Array.from({ length: 40 }, (_, nth) => `qmd://w/missing-${nth}.md?index=work`);
+    const { content } = await multiGet([...missing, "qmd://w/n/a.md?index=work"]);
+    expect(JSON.stringify(content)).toContain("two");
+    await multiGet(missing.slice(0, 1));
+    expect(openFiles()).toBe(before);
+    await client.close();
+  },
+);

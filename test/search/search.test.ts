@@ -5,8 +5,9 @@ import { join } from "node:path";
 import type { EmbeddingProvider } from "../../src/embed/types.ts";
 import { MemqError } from "../../src/errors.ts";
 import type { JsonObject } from "../../src/json.ts";
-import type { Hit } from "../../src/search/types.ts";
-import { type TestHome, hashedWords, standIn, testHome } from "./homes.ts";
+import { deepSearch } from "../../src/search/deep.ts";
+import type { Hit, Reranker } from "../../src/search/types.ts";
+import { type TestHome, hashedWords, requestOf, standIn, testHome } from "./homes.ts";
 
 const homes: TestHome[] = [];
 const opened = async (...home: Parameters<typeof testHome>): Promise<TestHome> => {
@@ -150,6 +151,20 @@ describe("when the provider does not answer", () => {
     const answer = await home.ask("omada router");
     expect(answer.degraded).toEqual(["vector"]);
     expect(answer.notices.join(" ")).toContain("text-embedding-3-small");
+  });
+
+  test.each([
+    [{ id: "voyage", endpoint: "https://voyage.example" }, "by openai, not by voyage"],
+    [{ endpoint: "http://b.example/v1" }, "at {endpoint}, not at http://b.example/v1"],
+    [{ dimensions: 64 }, "with {dimensions} dimensions, not with 64 dimensions"],
+    [{ documentInputType: "passage" }, "of the input type none, not of the input type passage"],
+    [{ promptForm: "gemma" }, 'with the prompts "plain", not with the prompts "gemma"'],
+  ])("embeddings of a model were said to be of another of the same name: %j", async (changed, sentence) => {
+    const home = await opened(notes, { provider: standIn(hashedWords) });
+    const { model, endpoint, dimensions } = home.provider!;
+    Object.assign(home.provider!, changed);
+    const said = sentence.replace("{endpoint}", endpoint).replace("{dimensions}", String(dimensions ?? "all"));
+    expect((await home.ask("omada router")).notices.join(" ")).toEndWith(`embeddings of ${model} ${said}.`);
   });
 
   test("without a provider nothing is missing", async () => {
@@ -374,10 +389,14 @@ describe("whatever is asked", () => {
     const home = await opened({ "memory/a.md": "router router router", "memory/b.md": "A router is an aside here." });
     const likesB = async (_: string, texts: string[]): Promise<number[]> =>
       texts.map((text) => (text.includes("aside") ? 1 : 0));
-    const liked = await home.ask("a router", { rerank: likesB });
+    const ask = (rerank: Reranker) => {
+      const { query, ...request } = requestOf(home.home, "a router");
+      return deepSearch(home, { ...request, document: { kind: "plain", query }, rrf: false, rerank });
+    };
+    const liked = await ask(likesB);
     expect(liked.degraded).toEqual([]);
     expect(liked.hits.map((hit) => hit.score)).toEqual([0.75, 0.75 / 2 + 0.25]);
-    const broken = await home.ask("a router", { rerank: () => Promise.reject(new Error("no model")) });
+    const broken = await ask(() => Promise.reject(new Error("no model")));
     expect(broken.degraded).toEqual(["rerank"]);
     expect(broken.hits.length).toBe(2);
   });

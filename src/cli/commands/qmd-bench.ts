@@ -51,14 +51,12 @@ const BACKENDS: Backend[] = [
       deepSearch(engine, {
         ...request,
         document: { kind: "plain", query: request.query },
-        candidateLimit: CANDIDATES,
         rrf: false,
         ...(expand === undefined ? {} : { expand }),
         ...(rerank === undefined ? {} : { rerank }),
       }),
   },
 ];
-const CANDIDATES = 40;
 const ROWS = 10;
 const DEADLINE_MS = 30_000;
 

@@ -2,10 +2,12 @@ import { MemqError } from "../../errors.ts";
 import { writeOut } from "../../output.ts";
 import { documentName } from "../../qmd/names.ts";
 import type { OpenQmd } from "../../qmd/open.ts";
+import { spellingsOf, withoutScheme } from "../../search/resolve.ts";
 import { documentCounts, listedDocuments } from "../../store/documents.ts";
 import { printableName } from "../../printable.ts";
 import type { Invocation } from "../parse.ts";
 import { openedQmd } from "../qmd/home.ts";
+import { sizeText } from "../qmd/words.ts";
 
 /** `ls [PATH]`: the collections, or the documents of one, or those below a folder of it. */
 export async function run(invocation: Invocation): Promise<void> {
@@ -21,7 +23,7 @@ export async function run(invocation: Invocation): Promise<void> {
     if (rows.length === 0 && spelling !== spellingsOf(name).at(-1)) continue;
     return writeOut(rows.length === 0 ? nothingText(place) : documentsText(open, place.collection, rows));
   }
-  const collection = bareName(name).split("/")[0] ?? "";
+  const collection = withoutScheme(name).split("/")[0] ?? "";
   throw new MemqError("COLLECTION_NOT_FOUND", `Collection not found: ${collection}`, {
     hint: `Run '${open.program} ls' to see available collections.`,
   });
@@ -38,23 +40,10 @@ function collectionsText({ qmd, index, program }: OpenQmd): string {
 type Place = { collection: string; path: string };
 
 function placeOf({ qmd }: OpenQmd, name: string): Place | null {
-  const bare = bareName(name);
+  const bare = withoutScheme(name);
   const collection = qmd.home.collections.find((one) => bare === one.name || bare.startsWith(`${one.name}/`));
   if (collection === undefined) return null;
   return { collection: collection.name, path: bare.slice(collection.name.length + 1).replace(/\/+$/, "") };
-}
-
-function bareName(name: string): string {
-  return name.replace(/^(?:qmd:\/*|\/\/)/i, "");
-}
-
-/** As it stands first, percent-decoded second. */
-function spellingsOf(name: string): string[] {
-  try {
-    return [...new Set([name, decodeURIComponent(name)])];
-  } catch {
-    return [name];
-  }
 }
 
 function nothingText({ collection, path }: Place): string {
@@ -76,19 +65,6 @@ function documentsText(
     return `${size}  ${dateText(new Date(modifiedAt), now)}  ${printableName(documentName(open, { collection, path }))}`;
   });
   return `${lines.join("\n")}\n`;
-}
-
-/** `512 B`, `4.0 KB`, … of 1024 each. */
-export function sizeText(size: number): string {
-  if (size < 1024) return `${size} B`;
-  const units = ["KB", "MB", "GB"];
-  let value = size / 1024;
-  let unit = 0;
-  while (value >= 1024 && unit < units.length - 1) {
-    value /= 1024;
-    unit++;
-  }
-  return `${value.toFixed(1)} ${units[unit]}`;
 }
 
 const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];

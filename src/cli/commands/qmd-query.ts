@@ -9,9 +9,7 @@ import { printHits } from "../qmd/answer.ts";
 import { limitOf, minScoreOf, queryOf, requestOf, scopeOf } from "../qmd/ask.ts";
 import { formatOf } from "../qmd/format.ts";
 import { openedQmd } from "../qmd/home.ts";
-import { deadlineOf, keepAnswers, openMeaning, sayWhatWasLeftOut } from "../qmd/meaning.ts";
-
-const CANDIDATES = 40;
+import { deadlineOf, keepAnswers, openQueryProvider, sayWhatWasLeftOut } from "../qmd/meaning.ts";
 
 /** `query QUERY`: by words and by meaning, asked in other words and judged again where models for that are here. */
 export async function run(invocation: Invocation): Promise<void> {
@@ -22,7 +20,7 @@ export async function run(invocation: Invocation): Promise<void> {
   const limit = limitOf(invocation, format);
   const minScore = minScoreOf(invocation) ?? 0;
   const fusion = choice(invocation, "fusion", ["relative", "weighted", "rrf"]) ?? "relative";
-  const candidateLimit = number(invocation, "candidate-limit") ?? CANDIDATES;
+  const candidateLimit = number(invocation, "candidate-limit");
   const deadline = deadlineOf(invocation);
 
   const open = await openedQmd(invocation);
@@ -35,7 +33,7 @@ export async function run(invocation: Invocation): Promise<void> {
     limit,
     deadline,
   });
-  const { provider, degraded } = await openMeaning(open);
+  const { provider, degraded } = await openQueryProvider(open);
   const models = await openQueryModels(open.index, open.qmd.models, {
     modelsDir: open.qmd.places.modelsDir,
     wanted: { expand: document.kind === "plain", rerank: !flag(invocation, "no-rerank") },

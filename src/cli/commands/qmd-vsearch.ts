@@ -1,5 +1,6 @@
 import { searchWithVariants } from "../../search/expansion.ts";
 import { openQueryModels } from "../../search/query-models.ts";
+import { LEAST_COSINE } from "../../search/threshold.ts";
 import { servingIdentity } from "../../store/identity.ts";
 import type { Invocation } from "../parse.ts";
 import { value } from "../parse.ts";
@@ -7,21 +8,19 @@ import { printHits } from "../qmd/answer.ts";
 import { limitOf, minScoreOf, queryOf, requestOf, scopeOf } from "../qmd/ask.ts";
 import { formatOf } from "../qmd/format.ts";
 import { openedQmd } from "../qmd/home.ts";
-import { deadlineOf, keepAnswers, openMeaning, sayWhatWasLeftOut } from "../qmd/meaning.ts";
-
-const DEFAULT_MINIMUM = 0.3;
+import { deadlineOf, keepAnswers, openQueryProvider, sayWhatWasLeftOut } from "../qmd/meaning.ts";
 
 /** `vsearch QUERY`: by meaning alone, also that of other words where a model writes some. Keywords stand in when the question can't be embedded in time, and that is said. */
 export async function run(invocation: Invocation): Promise<void> {
   const format = formatOf(invocation);
   const query = queryOf(invocation);
   const limit = limitOf(invocation, format);
-  const minScore = minScoreOf(invocation) ?? DEFAULT_MINIMUM;
+  const minScore = minScoreOf(invocation) ?? LEAST_COSINE;
   const deadline = deadlineOf(invocation);
   const open = await openedQmd(invocation);
   const { home } = open.qmd;
   const collections = scopeOf(invocation, open);
-  const { provider, degraded } = await openMeaning(open);
+  const { provider, degraded } = await openQueryProvider(open);
   if (servingIdentity(open.index) === null) return printHits(invocation, open, [], { format, query });
   const request = requestOf(invocation, {
     query,

@@ -1,6 +1,7 @@
 import { MemqError, messageOf, reasonOf } from "../../errors.ts";
 import { expectMuchWork } from "../../long-running.ts";
 import { memoryReleaser } from "../idle.ts";
+import { RPC_ERRORS } from "../jsonrpc.ts";
 import type { Access } from "./guards.ts";
 import { hasToken, refusalOf } from "./guards.ts";
 import { answerPost, json } from "./post.ts";
@@ -116,7 +117,7 @@ async function route(request: Request, options: HttpOptions, serving: Serving): 
     return rpcError(405, -32000, "Method not allowed.", { allow: "POST" });
   }
   if (pathname !== "/mcp" && !(isQuery && request.method === "POST")) return new Response("Not Found", { status: 404 });
-  if (pathname === "/mcp" && !/^application\/json\b/i.test(request.headers.get("content-type") ?? "")) {
+  if (pathname === "/mcp" && !isJson(request.headers.get("content-type") ?? "")) {
     return rpcError(415, -32000, "Unsupported Media Type: Content-Type must be application/json");
   }
   const body = await bodyOf(request, limits.bodyMs ?? BODY_MS);
@@ -127,24 +128,39 @@ async function route(request: Request, options: HttpOptions, serving: Serving): 
   return answerSearch(surface, body, options.log);
 }
 
+/** Whether a `Content-Type` is `application/json`, whatever its parameters. */
+function isJson(contentType: string): boolean {
+  return /^\s*application\/json\s*(?:;|$)/i.test(contentType);
+}
+
 /** The path asked for; a `Host` that is no host leaves the request without a whole address. */
 function pathOf(request: Request): string {
   return URL.parse(request.url, "http://localhost")?.pathname ?? "";
 }
 
-/** The body as text, or the answer to one that is too large or too slow. */
+/** The body as text, or the answer to one that is too large, too slow or not UTF-8. */
 async function bodyOf(request: Request, ms: number): Promise<string | Response> {
   if (Number(request.headers.get("content-length") ?? 0) > MAX_BODY_BYTES) return tooLarge();
   const timer = Promise.withResolvers<null>();
   const timeout = setTimeout(() => timer.resolve(null), ms);
   try {
-    const text = await Promise.race([request.text(), timer.promise]);
-    if (text === null) return rpcError(408, -32000, "Request Timeout");
-    return Buffer.byteLength(text) > MAX_BODY_BYTES ? tooLarge() : text;
+    const bytes = await Promise.race([request.bytes(), timer.promise]);
+    if (bytes === null) return rpcError(408, -32000, "Request Timeout");
+    if (bytes.length > MAX_BODY_BYTES) return tooLarge();
+    return decoded(bytes) ?? rpcError(400, RPC_ERRORS.parse, "Parse error: the body is not UTF-8");
   } catch {
     return tooLarge();
   } finally {
     clearTimeout(timeout);
+  }
+}
+
+/** Text of UTF-8 bytes, null when they are none: what merely looked like it would be searched for with signs put in. */
+function decoded(bytes: Uint8Array): string | null {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    return null;
   }
 }
 

@@ -50,7 +50,6 @@ export type NoteRow = {
 
 export type NotesAnswer = { query: string; rows: NoteRow[]; degraded: string[]; warning: string };
 
-const CANDIDATES = 40;
 const SNIPPET_CHARS = 300;
 
 /** A question in plain words; lines that begin with `lex:`, `vec:`, `hyde:` or `intent:` are those of a query document. */
@@ -126,7 +125,7 @@ async function answerOf(
       {
         ...common,
         document,
-        candidateLimit: Math.floor(question.candidateLimit ?? CANDIDATES),
+        candidateLimit: question.candidateLimit && Math.floor(question.candidateLimit),
         rrf: false,
         ...(intent === undefined ? {} : { intent }),
         ...(models.expand === undefined ? {} : { expand: models.expand }),

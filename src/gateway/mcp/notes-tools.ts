@@ -1,3 +1,5 @@
+import { RERANKED } from "../../search/rerank.ts";
+import { LEAST_COSINE } from "../../search/threshold.ts";
 import { getDocument, getDocuments } from "./notes-documents.ts";
 import type { NotesHome } from "./notes-home.ts";
 import { documentOf, type NotesAnswer, type NotesQuestion } from "./notes-query.ts";
@@ -90,7 +92,12 @@ export const QUERY_INPUT = {
     },
     limit: { type: "number", default: 10, minimum: 1, maximum: MOST, description: "Most documents" },
     minScore: { type: "number", default: 0, description: "Least score, 0 to 1" },
-    candidateLimit: { type: "number", minimum: 1, maximum: MOST, description: "Candidates that are reranked (40)" },
+    candidateLimit: {
+      type: "number",
+      minimum: 1,
+      maximum: MOST,
+      description: `Candidates that are reranked (${RERANKED})`,
+    },
     collections: { type: "array", items: { type: "string" }, description: "Only these collections" },
     intent: { type: "string", description: "What you want to know and why, in a sentence" },
     rerank: { type: "boolean", default: true, description: "Judge the best candidates again by a model" },
@@ -119,12 +126,12 @@ function queryTool(notes: Notes): Tool {
     inputSchema: QUERY_INPUT,
     outputSchema: FOUND,
     annotations: READ_ONLY,
-    run({ query, searches, limit, ...rest }, call) {
+    async run({ query, searches, limit, ...rest }, call) {
       if (query === undefined && searches === undefined) {
-        return failed("Error: provide either 'query' (plain text) or 'searches' (typed sub-queries)");
+        return failure("Error: provide either 'query' (plain text) or 'searches' (typed sub-queries)");
       }
       if (query !== undefined && searches !== undefined) {
-        return failed("Error: 'query' and 'searches' are mutually exclusive; provide only one");
+        return failure("Error: 'query' and 'searches' are mutually exclusive; provide only one");
       }
       call.say("Searching by words and by meaning");
       const document =
@@ -145,7 +152,7 @@ function olderTool(notes: Notes, name: string, how: NotesQuestion["how"]): Tool 
       properties: {
         query: { type: "string" },
         limit: { type: "number", default: 10, minimum: 1, maximum: MOST },
-        minScore: { type: "number", default: how === "meaning" ? 0.3 : 0 },
+        minScore: { type: "number", default: how === "meaning" ? LEAST_COSINE : 0 },
         collection: { type: "string" },
       },
       required: ["query"],
@@ -226,10 +233,6 @@ function statusTool(notes: Notes): Tool {
 /** One line each: a line end is no part of a question. */
 export function typedParts(searches: { type: "lex" | "vec" | "hyde"; query: string }[]): typeof searches {
   return searches.map(({ type, query }) => ({ type, query: query.replace(/\s*\n\s*/g, " ").trim() }));
-}
-
-function failed(sentence: string): Promise<ToolAnswer> {
-  return Promise.resolve(failure(sentence));
 }
 
 async function found(notes: Notes, question: Omit<NotesQuestion, "deadlineMs">): Promise<ToolAnswer> {

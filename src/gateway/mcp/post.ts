@@ -2,6 +2,7 @@ import type { ErrorBody, Message, RequestId } from "../jsonrpc.ts";
 import { errorBody, readMessage, RPC_ERRORS, RpcError } from "../jsonrpc.ts";
 import type { Era } from "./protocol.ts";
 import {
+  batchRefusal,
   claimsModern,
   eraOf,
   MCP_ERRORS,
@@ -16,7 +17,7 @@ import type { Identity } from "./server.ts";
 import { answerRequest } from "./server.ts";
 import type { McpSurface } from "./surface.ts";
 
-type Request_ = Message & { id: string | number };
+type RequestMessage = Message & { id: string | number };
 type Answer = { jsonrpc: "2.0"; id: RequestId } & ({ result: object } | { error: ErrorBody });
 
 /** They run at once: more messages than this in one body are refused. */
@@ -38,35 +39,43 @@ export async function answerPost(
   try {
     value = JSON.parse(body);
   } catch {
-    return json(400, { jsonrpc: "2.0", id: null, error: { code: RPC_ERRORS.parse, message: "Parse error" } });
+    return badRequest(null, new RpcError("parse", "Parse error"));
   }
-  const isBatch = Array.isArray(value) && value.length > 0;
-  if (Array.isArray(value) && value.length > MAX_BATCH) {
-    const message = `Invalid Request: a batch holds at most ${MAX_BATCH} messages`;
-    return json(400, { jsonrpc: "2.0", id: null, error: { code: RPC_ERRORS.invalidRequest, message } });
-  }
-  const messages = (isBatch ? (value as unknown[]) : [value]).map(readMessage);
-  const read = messages.filter((message) => message !== null);
+  const batch = Array.isArray(value) && value.length > 0 ? (value as unknown[]) : null;
+  const fault = batch === null ? null : batchFault(batch, request.headers);
+  if (fault !== null) return badRequest(null, new RpcError("invalidRequest", `Invalid Request: ${fault}`));
+  const read = (batch ?? [value]).map(readMessage).filter((message) => message !== null);
   const refused = read.find((message) => "error" in message);
   if (refused !== undefined) return json(400, { jsonrpc: "2.0", ...refused });
   const served = read.flatMap((message) => ("error" in message ? [] : [message]));
 
   try {
     const eras = served.map((message) => eraOfPost(request.headers, message));
-    if (isBatch && eras.includes("modern")) throw new RpcError("invalidRequest", "send one message at a time");
     const requests = served.filter(hasId);
     if (requests.length === 0) return new Response(null, { status: 202 });
     const work = { ...context, requests, era: eras[0] ?? "legacy" };
-    return wantsStream(request.headers, work.era, requests) ? streamed(work) : await whole(work, isBatch);
+    return wantsStream(request.headers, work.era, requests) ? streamed(work) : await whole(work, batch !== null);
   } catch (error) {
     const [only] = served;
-    return json(400, { jsonrpc: "2.0", id: only?.id ?? null, error: errorBody(error) });
+    return badRequest(batch === null ? (only?.id ?? null) : null, error);
   }
 }
 
-type Work = { surface: McpSurface; identity: Identity; signal: AbortSignal; requests: Request_[]; era: Era };
+function badRequest(id: RequestId, error: unknown): Response {
+  return json(400, { jsonrpc: "2.0", id, error: errorBody(error) });
+}
 
-function hasId(message: Message): message is Request_ {
+/** What is wrong with several messages in one body, or null. */
+function batchFault(messages: readonly unknown[], headers: Headers): string | null {
+  if (messages.length > MAX_BATCH) return `a batch holds at most ${MAX_BATCH} messages`;
+  const named = headers.get("mcp-protocol-version");
+  // One that we don't know is refused by its own error.
+  return batchRefusal(named !== null && SUPPORTED_VERSIONS.includes(named) ? named : null, messages);
+}
+
+type Work = { surface: McpSurface; identity: Identity; signal: AbortSignal; requests: RequestMessage[]; era: Era };
+
+function hasId(message: Message): message is RequestMessage {
   if (message.id === null) throw new RpcError("invalidRequest", "id must be a string or a number");
   return message.id !== undefined;
 }
@@ -120,12 +129,12 @@ function mismatch(sentence: string): RpcError {
 }
 
 /** Older clients are answered by a stream, newer ones only where progress is to be told. */
-function wantsStream(headers: Headers, era: Era, requests: readonly Request_[]): boolean {
+function wantsStream(headers: Headers, era: Era, requests: readonly RequestMessage[]): boolean {
   if (!(headers.get("accept") ?? "").includes("text/event-stream")) return false;
   return era === "legacy" || requests.some(({ params }) => "progressToken" in metaOf(params));
 }
 
-async function answerOf(work: Work, request: Request_, notify: (json: string) => void): Promise<Answer> {
+async function answerOf(work: Work, request: RequestMessage, notify: (json: string) => void): Promise<Answer> {
   const { surface, identity, signal, era } = work;
   const { id, method, params } = request;
   try {
@@ -189,6 +198,7 @@ function streamed(work: Work): Response {
   });
 }
 
+/** An HTTP answer whose body is JSON. */
 export function json(status: number, value: object, headers: Record<string, string> = {}): Response {
   return new Response(JSON.stringify(value), { status, headers: { "content-type": "application/json", ...headers } });
 }

@@ -46,11 +46,25 @@ export function eraOf(params: Record<string, unknown>): Era {
   return version === MODERN_VERSION ? "modern" : "legacy";
 }
 
+/**
+ * Why several messages can't come in one array from a client that speaks `version` (null: not said yet), or null where they can. Batches
+ * came with 2025-03-26, by which a handshake stands alone, and went with 2025-06-18.
+ */
+export function batchRefusal(version: string | null, messages: readonly unknown[]): string | null {
+  const calls = messages.filter(isObject);
+  const isModern = calls.some(({ params }) => isObject(params) && claimsModern(params));
+  const spoken = isModern ? MODERN_VERSION : version;
+  if (spoken !== null && spoken >= "2025-06-18")
+    return `protocol version ${spoken} has no batches; send one message at a time`;
+  return calls.some(({ method }) => method === "initialize") ? "initialize can't be part of a batch" : null;
+}
+
 /** −32602 for a request that says neither in itself nor by a handshake before it which version it speaks. */
 export function missingMeta(key: string = `${VERSION_KEY} and ${CAPABILITIES_KEY}`): RpcError {
   return new RpcError("invalidParams", `params._meta lacks ${key}`);
 }
 
+/** −32022 for a version that is not spoken here, with those that are. */
 export function unsupportedVersion(requested: string): RpcError {
   return new RpcError(MCP_ERRORS.unsupportedVersion, "Unsupported protocol version", {
     supported: SUPPORTED_VERSIONS,

@@ -5,7 +5,7 @@ import { memoryReleaser } from "../idle.ts";
 import type { Call } from "../jsonrpc.ts";
 import { openConnection, RpcError } from "../jsonrpc.ts";
 import { endOfSession, readInput } from "../session-end.ts";
-import { claimsModern, eraOf, missingMeta } from "./protocol.ts";
+import { agreedVersion, batchRefusal, claimsModern, eraOf, missingMeta } from "./protocol.ts";
 import type { Identity } from "./server.ts";
 import { answerRequest } from "./server.ts";
 import type { McpSurface } from "./surface.ts";
@@ -21,7 +21,8 @@ export async function serveMcpOverStdio(surface: McpSurface, identity: Identity)
   expectMuchWork();
   const decoder = new MessageDecoder();
   const stream = openMessageStream(() => void stop());
-  let initialized = false;
+  /** What `initialize` agreed on. */
+  let version: string | null = null;
 
   async function handle(method: string, params: Record<string, unknown>, call: Call): Promise<unknown> {
     if (call.id === undefined) {
@@ -31,8 +32,8 @@ export async function serveMcpOverStdio(surface: McpSurface, identity: Identity)
     if (call.id === null) throw new RpcError("invalidRequest", "id must be a string or a number");
     const era = eraOf(params);
     const begins = OPENING.has(method) && !claimsModern(params);
-    if (!initialized && !begins && !claimsModern(params)) throw missingMeta();
-    if (method === "initialize") initialized = true;
+    if (version === null && !begins && !claimsModern(params)) throw missingMeta();
+    if (method === "initialize" && era === "legacy") version = agreedVersion(params["protocolVersion"]);
     const { signal } = call;
     return answerRequest(surface, { method, params, era, signal, notify: connection.notify }, identity);
   }
@@ -41,7 +42,7 @@ export async function serveMcpOverStdio(surface: McpSurface, identity: Identity)
     handle,
     send: (json) => stream.write(frameMessage(json, decoder.framing ?? "lines")),
     log: (sentence) => console.error(sentence),
-    batches: true,
+    refusesBatch: (messages) => batchRefusal(version, messages),
     silentOnCancel: true,
   });
   const stop = endOfSession(connection, stream, () => surface.close());
