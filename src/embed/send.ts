@@ -210,7 +210,7 @@ async function attempt(
   signal: AbortSignal,
 ): Promise<Float32Array[]> {
   const { protocol, context, firstAnswer, waiting } = sending;
-  const raw = await firstAnswer.listen(protocol.embed(inputs, purpose, signal, context)).finally(waiting.heard);
+  const raw = await firstAnswer.listen(protocol.embed(inputs, purpose, signal, context)).finally(() => waiting.heard());
   const vectors = checkedVectors(raw, inputs.length, sending.length);
   if (typeof vectors === "string") throw malformed(protocol, vectors);
   sending.length ??= vectors[0]?.length;
