@@ -103,6 +103,7 @@ export function missingKey(settings: EmbeddingSettings, names: readonly string[]
   });
 }
 
+/** The error for a destination to which the keys at hand must not go. */
 export function foreignDestination(id: string, baseUrl: string): EmbedError {
   return new EmbedError(
     "fatal",

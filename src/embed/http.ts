@@ -1,6 +1,7 @@
 import { lookup as dnsLookup } from "node:dns/promises";
 import { EmbedError, redacted } from "./errors.ts";
-import { bareHost, isPrivateHost, proxyFor } from "./proxy.ts";
+import { bareHost, isPrivateHost } from "./hosts.ts";
+import { proxyFor } from "./proxy.ts";
 
 /** The part of `fetch` that is used, so that tests can stand in. */
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;

@@ -6,7 +6,7 @@ import { malformed, type ExchangeContext } from "./exchange.ts";
 import { createFirstAnswer, type FirstAnswer } from "./first-answer.ts";
 import { guardedFetch } from "./http.ts";
 import type { Protocol, Purpose } from "./protocol.ts";
-import { bareHost, isPrivateHost } from "./proxy.ts";
+import { bareHost, isPrivateHost } from "./hosts.ts";
 import type { EmbedInput } from "./types.ts";
 import { checkedVectors, normalised } from "./vectors.ts";
 

@@ -9,7 +9,7 @@ export type EmbedReport = {
   onRejected?: (index: number, error: Error) => void;
 };
 
-/** Asynchronous batch jobs, as status prints them. */
+/** How asynchronous batch jobs fare in this process; after `limit` failures they are off (`enabled`). */
 export type BatchStatus = {
   enabled: boolean;
   failures: number;

@@ -1,7 +1,10 @@
-import type { Document, YAMLMap } from "yaml";
+import { isUtf8 } from "node:buffer";
+import { readFileSync } from "node:fs";
+import type { Alias, Document, Node, YAMLMap } from "yaml";
 import { hintOf, MemqError, reasonOf } from "../errors.ts";
 import { withWriterLock } from "../store/lock.ts";
-import { DEFAULT_PATTERN, indexYmlDocument, indexYmlText } from "./index-yml.ts";
+import { splicedYml } from "./index-yml-splice.ts";
+import { DEFAULT_PATTERN, heldBy, indexYmlDocument, indexYmlText } from "./index-yml.ts";
 import { linkedFile } from "./paths.ts";
 import { replaceFile } from "./replace-file.ts";
 
@@ -40,13 +43,45 @@ async function editLocked(
   alongside: (() => void) | undefined,
 ): Promise<boolean> {
   const before = indexYmlText(path);
-  const document = await indexYmlDocument(before ?? "", path);
-  if (!edit(document)) return false;
-  const text = document.toString({ indent: 2, lineWidth: 0 });
+  if (before?.includes("\uFFFD") === true) refuseOtherEncoding(path);
+  const text = await editedText(before ?? "", path, edit);
+  if (text === null) return false;
   const after = before?.includes("\r\n") === true ? text.replaceAll("\n", "\r\n") : text;
   if (after === before) return false;
   await replaceFile(path, after, alongside);
   return true;
+}
+
+/** The text after the edit, with line feeds alone; null when there is nothing to change. */
+async function editedText(before: string, path: string, edit: (document: Document) => boolean): Promise<string | null> {
+  const text = before.replaceAll("\r\n", "\n");
+  const document = await indexYmlDocument(text, path);
+  const edited = await indexYmlDocument(text, path);
+  const held = heldBy(document, path);
+  const yaml = await import("yaml");
+  unfoldAliases(yaml, edited);
+  if (!edit(edited)) return null;
+  const spliced = splicedYml(yaml, { text, document, before: held, after: heldBy(edited, path) });
+  return spliced ?? edited.toString({ indent: 2, lineWidth: 0 });
+}
+
+/** A change belongs to the key that it names and to no other one: what is shared by an anchor is written out for each. */
+function unfoldAliases(yaml: typeof import("yaml"), document: Document): void {
+  const copyOf = (alias: Alias): Node => {
+    const copy = (alias.resolve(document) as Node).clone() as Node;
+    yaml.visit(copy, { Alias: (_key, inner) => copyOf(inner) });
+    return copy;
+  };
+  yaml.visit(document, { Alias: (_key, alias) => copyOf(alias) });
+  yaml.visit(document, { Node: (_key, node) => void ("anchor" in node && delete node.anchor) });
+}
+
+/** Characters that could not be read would be lost for good. */
+function refuseOtherEncoding(path: string): void {
+  if (isUtf8(readFileSync(path))) return;
+  throw new MemqError("CONFIG_SYNTAX", `The configuration file ${path} is not UTF-8, and is not changed.`, {
+    hint: "Save it as UTF-8 first.",
+  });
 }
 
 /** The map at `path`, made when it is missing or empty; an empty `{}` becomes a block, so that it grows readably. */

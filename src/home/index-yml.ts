@@ -64,7 +64,9 @@ export function indexYmlText(path: string): string | null {
   }
 }
 
-async function parsedYaml(text: string, path: string): Promise<JsonObject> {
+async function parsedYaml(written: string, path: string): Promise<JsonObject> {
+  // The quick parser folds quoted lines only where they end in line feeds.
+  const text = written.replaceAll("\r\n", "\n");
   let value: unknown;
   try {
     value = quicklyParsed(text);
@@ -84,9 +86,12 @@ async function parsedYaml(text: string, path: string): Promise<JsonObject> {
 function quicklyParsed(text: string): unknown {
   // Documents, directives, explicit keys, anchors, aliases, tags and maps in braces: several keys on a line, or none where one counts.
   if (/^(?:---|\.\.\.|%)|<<|(?:^|[:-]\s)[ \t]*(?:[&*!?]|\{(?!\s*\}))/m.test(text)) return undefined;
+  // Lists that are keys, and line ends that only one of both knows.
+  if (/^[ \t]*\[|\r(?!\n)/m.test(text)) return undefined;
   const value: unknown = Bun.YAML.parse(text);
   const keys: string[] = [];
-  return collectKeys(value, keys) && mostKeysWritten(text, new Set(keys)) === keys.length ? value : undefined;
+  if (!collectKeys(value, keys) || keys.includes("null")) return undefined;
+  return mostKeysWritten(text, new Set(keys)) === keys.length ? value : undefined;
 }
 
 /** Adds the keys of all maps; false when one stands in a list, where several keys may share a line. */
@@ -114,9 +119,13 @@ function mostKeysWritten(text: string, read: ReadonlySet<string>): number {
 }
 
 async function strictlyParsed(text: string, path: string): Promise<unknown> {
-  const document = await indexYmlDocument(text, path);
+  return heldBy(await indexYmlDocument(text, path), path);
+}
+
+/** What a document holds. */
+export function heldBy(document: Document, path: string): JsonObject {
   try {
-    return document.toJS();
+    return (document.toJS() ?? {}) as JsonObject;
   } catch (error) {
     // Aliases of aliases that would unfold to more than memory holds.
     throw yamlError(path, { message: messageOf(error) });
@@ -182,6 +191,7 @@ function qmdConfig(data: JsonObject, file: string): QmdConfig {
       ...Object.entries(collections).flatMap(([name, value]) =>
         misspelt(value, `collections.${name}.`, COLLECTION_KEYS, file),
       ),
+      ...read.flatMap(({ name }) => merged(name, collections[name] ?? {}, file)),
       ...read.flatMap(({ name, ignore }) => ignore.filter(isExclusion).map((rule) => negated(name, rule, file))),
     ],
   };
@@ -195,6 +205,12 @@ function hashOf(data: JsonObject): string {
 function negated(name: string, rule: string, file: string): string {
   const plain = rule.slice(1);
   return `collections.${name}.ignore in ${file}: "${rule}" leaves out the same as "${plain}"; what belongs to a collection stands in its pattern.`;
+}
+
+/** YAML 1.2 has no merge keys: an ignore list that was thought to be taken over would be taken for none. */
+function merged(name: string, value: JsonValue, file: string): string[] {
+  if (!isObject(value) || !Object.hasOwn(value, "<<")) return [];
+  return [`collections.${name}.<< in ${file} is not read: YAML 1.2 has no merge keys; write the keys out.`];
 }
 
 /** A sentence for each key of a map that is not known but near one that is. */
@@ -222,6 +238,7 @@ function editorUriOf(data: JsonObject, file: string): string | undefined {
 
 function collectionOf(name: string, value: JsonValue, file: string): QmdCollectionConfig {
   const label = `collections.${name}`;
+  if (name === "") throw namelessCollection(file);
   if (!isObject(value)) throw wrongType(label, "a map with a path", value, file);
   const text = (key: string): string | undefined => textOf(value, [key], file, `${label}.`);
   const path = text("path")?.trim();
@@ -244,6 +261,12 @@ function collectionOf(name: string, value: JsonValue, file: string): QmdCollecti
     ...(update === undefined ? {} : { update }),
     includeByDefault,
   };
+}
+
+function namelessCollection(file: string): MemqError {
+  return new MemqError("CONFIG_TYPE", `A collection in ${file} has no name: its key is empty, null or ~.`, {
+    hint: 'Put a name in quotes that YAML reads as nothing: "null".',
+  });
 }
 
 /** A text that is not blank, as it stands: approvals and hashes are over the exact text. */

@@ -13,6 +13,7 @@ export type TranscriptDeltas = {
 
 type Counter = { size: number; bytes: number; messages: number };
 
+/** Counts the growth of transcripts in this process, in which nothing is known at first. */
 export function transcriptDeltas(thresholds: DeltaThresholds): TranscriptDeltas {
   const counters = new Map<string, Counter>();
   /** Looks come one after another: two at once would not add up, and the older size of two would seem a file that shrank. */

@@ -17,8 +17,11 @@ const WRITER_BUSY_MS = 120_000;
 const READER_CACHE_KB = 16_000;
 const ONE_SEARCH_CACHE_KB = 500;
 
+/** More than there are texts of SQL in the program. Of Bun's default, 20, a hybrid search needs more: each would be prepared again every time. */
+Database.MAX_QUERY_CACHE_SIZE = 500;
+
 /**
- * Opens an index; the only place in the program that opens an SQLite file of ours.
+ * Opens an index.
  *
  * `write` creates the file and its folder, migrates its schema and rebuilds a damaged one beside (see `Index.warnings`).
  * `read` writes nothing: a missing, damaged or not yet migrated file answers as an index that holds nothing (`Index.state`).

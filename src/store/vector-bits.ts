@@ -1,7 +1,7 @@
 import { lengthOf } from "./ranking.ts";
 
-/** One code after the other, `words` words each, and the mean that their bits are told by. */
-export type Codes = { codes: Int32Array; words: number; length: number; mean: Float32Array };
+/** One code after the other, `words` words each. */
+type Codes = { codes: Int32Array; words: number };
 
 /** Differing bits are counted in bytes, which can take ten times three words before they overflow. */
 const WORDS_AT_ONCE = 30;
@@ -21,7 +21,7 @@ export function writeCode(vector: Float32Array, mean: Float32Array, codes: Int32
  * Bits in which each code differs from `code`. Three words at a time go through a full adder (a bit of weight one, one of
  * weight two), which halves the counting.
  */
-export function differingBits({ codes, words, length }: Codes, code: Int32Array): Uint16Array {
+export function differingBits({ codes, words, length }: Codes & { length: number }, code: Int32Array): Uint16Array {
   const distances = new Uint16Array(length);
   for (let start = 0; start < words; start += WORDS_AT_ONCE) {
     const end = Math.min(start + WORDS_AT_ONCE, words);
@@ -63,22 +63,27 @@ export function lowest(distances: Uint16Array, length: number, count: number): n
  * For each entry the sum over all dimensions of the query's distance from the mean, taken away where the entry's bit is not
  * set. Sums for each possible byte are made first, so that an entry costs one addition for eight dimensions.
  */
-export function innerProducts(table: Codes, query: Float32Array, entries: readonly number[]): Float64Array {
+export function innerProducts(
+  { codes, words }: Codes,
+  mean: Float32Array,
+  query: Float32Array,
+  entries: readonly number[],
+): Float64Array {
   const length = lengthOf(query) || 1;
-  const perEntry = table.words * 4;
+  const perEntry = words * 4;
   const sums = new Float32Array(perEntry * 256);
   for (let byte = 0; byte < perEntry; byte++) {
     const at = byte * 256;
     for (let bit = 0; bit < 8; bit++) {
       const i = byte * 8 + bit;
-      const value = i < query.length ? query[i]! / length - table.mean[i]! : 0;
+      const value = i < query.length ? query[i]! / length - mean[i]! : 0;
       for (let low = 0, high = 1 << bit; low < high; low++) {
         sums[at + high + low] = sums[at + low]! + value;
         sums[at + low]! -= value;
       }
     }
   }
-  const bytes = new Uint8Array(table.codes.buffer);
+  const bytes = new Uint8Array(codes.buffer, codes.byteOffset, codes.byteLength);
   return Float64Array.from(entries, (entry) => {
     let sum = 0;
     for (let byte = 0, at = entry * perEntry; byte < perEntry; byte++, at++) sum += sums[byte * 256 + bytes[at]!]!;

@@ -1,6 +1,8 @@
+import { type CodeMemory, codeMemory, WORDS_MULTIPLE } from "./code-memory.ts";
 import { readMeta, changeStamp } from "./meta.ts";
+import { lastPassageId } from "./passages.ts";
 import { cosine, descending, lengthOf } from "./ranking.ts";
-import { type Codes, differingBits, innerProducts, lowest, OUTSIDE, writeCode } from "./vector-bits.ts";
+import { innerProducts, lowest, OUTSIDE, writeCode } from "./vector-bits.ts";
 import { isPackedEmpty } from "./vector-packed.ts";
 import {
   getVectorRows,
@@ -74,9 +76,15 @@ export function keepVectorCodes(index: Index): VectorCodes {
 }
 
 /** One entry per passage that has a vector; arrays grow by doubling, `length` entries of them are in use. */
-type CodeTable = Codes & {
+type CodeTable = {
   generation: string;
   dimensions: number;
+  /** How long a code is. */
+  words: number;
+  /** What bits are told by. */
+  mean: Float32Array;
+  length: number;
+  memory: CodeMemory;
   passageIds: Float64Array;
   documentIds: Float64Array;
   /** As `getVectorRows` takes them. */
@@ -103,22 +111,24 @@ function currentTable(index: Index, old: CodeTable | null, dimensions: number): 
   if (old?.generation === generation) {
     const newest = newestRows(index);
     const added = newest.packed - old.newest.packed + newest.shadow - old.newest.shadow;
-    const passages = newestPassage(index) - old.newest.passage;
+    const passages = lastPassageId(index) - old.newest.passage;
     if (added + passages <= Math.max(MUCH, old.length / 4)) return old;
   }
   return emptyTable(generation, dimensions, meanVector(index, dimensions));
 }
 
 function emptyTable(generation: string, dimensions: number, mean: Float32Array): CodeTable {
-  // A multiple of three, since bits are counted three words at a time; the rest stays 0.
-  const words = Math.ceil(dimensions / 96) * 3;
+  // What is longer than the vector stays 0.
+  const words = Math.ceil(dimensions / 32 / WORDS_MULTIPLE) * WORDS_MULTIPLE;
+  const memory = codeMemory(words);
+  memory.reserve(1024);
   return {
     generation,
     dimensions,
     words,
     mean,
     length: 0,
-    codes: new Int32Array(1024 * words),
+    memory,
     passageIds: new Float64Array(1024),
     documentIds: new Float64Array(1024),
     rows: new Float64Array(1024),
@@ -151,7 +161,7 @@ function meanVector(index: Index, dimensions: number): Float32Array {
  * which would otherwise add it once more.
  */
 function* addEntries(index: Index, table: CodeTable): Generator<void> {
-  const newest = { ...newestRows(index), passage: newestPassage(index) };
+  const newest = { ...newestRows(index), passage: lastPassageId(index) };
   const isKnown = (row: number): boolean => (row < 0 ? -row <= newest.packed : row <= newest.shadow);
   if (table.length === 0) {
     for (const page of vectorPages(index)) {
@@ -206,10 +216,6 @@ function* addPassages(
   }
 }
 
-function newestPassage(index: Index): number {
-  return index.db.query<{ id: number | null }, []>("SELECT max(id) AS id FROM memq_passages").get()?.id ?? 0;
-}
-
 function addEntry(table: CodeTable, entry: PassageOfRow, vector: Float32Array): void {
   if (vector.length !== table.dimensions) return;
   if (table.length === table.passageIds.length) grow(table);
@@ -220,7 +226,7 @@ function addEntry(table: CodeTable, entry: PassageOfRow, vector: Float32Array): 
   let collection = table.collectionNames.indexOf(entry.collection);
   if (collection < 0) collection = table.collectionNames.push(entry.collection) - 1;
   table.collections[at] = collection;
-  writeCode(vector, table.mean, table.codes, at * table.words);
+  writeCode(vector, table.mean, table.memory.codes, at * table.words);
 }
 
 function grow(table: CodeTable): void {
@@ -229,7 +235,7 @@ function grow(table: CodeTable): void {
     fresh.set(from);
     return fresh;
   };
-  table.codes = larger(new Int32Array(capacity * table.words), table.codes);
+  table.memory.reserve(capacity);
   table.passageIds = larger(new Float64Array(capacity), table.passageIds);
   table.documentIds = larger(new Float64Array(capacity), table.documentIds);
   table.rows = larger(new Float64Array(capacity), table.rows);
@@ -289,6 +295,7 @@ function removeGone(index: Index, table: CodeTable): void {
     const id = table.passageIds[at]!;
     if (ids.has(id)) lastEntry.set(id, at);
   }
+  const { codes } = table.memory;
   let kept = 0;
   for (let at = 0; at < table.length; at++) {
     if (lastEntry.get(table.passageIds[at]!) !== at) continue;
@@ -296,10 +303,10 @@ function removeGone(index: Index, table: CodeTable): void {
     table.documentIds[kept] = table.documentIds[at]!;
     table.rows[kept] = table.rows[at]!;
     table.collections[kept] = table.collections[at]!;
-    table.codes.copyWithin(kept * table.words, at * table.words, (at + 1) * table.words);
+    codes.copyWithin(kept * table.words, at * table.words, (at + 1) * table.words);
     kept++;
   }
-  table.codes.fill(0, kept * table.words, table.length * table.words);
+  codes.fill(0, kept * table.words, table.length * table.words);
   table.length = kept;
 }
 
@@ -307,10 +314,10 @@ function removeGone(index: Index, table: CodeTable): void {
 function ranked(table: CodeTable, query: Float32Array, scope: Scope, count: number): number[] {
   const code = new Int32Array(table.words);
   writeCode(query, table.mean, code, 0);
-  const distances = differingBits(table, code);
+  const distances = table.memory.differingBits(code, table.length);
   leaveOut(table, scope, distances);
   const first = lowest(distances, table.length, count * FIRST_PASS);
-  const products = innerProducts(table, query, first);
+  const products = innerProducts({ codes: table.memory.codes, words: table.words }, table.mean, query, first);
   const best: number[] = [];
   for (const i of descending(products)) {
     best.push(first[i]!);

@@ -167,6 +167,7 @@ export function rowsOfKeys(index: Index, keys: readonly string[]): number[] {
 /** The highest row ids in use; row ids are never used twice. */
 export type NewestRows = { packed: number; shadow: number };
 
+/** Reads the highest row ids of both forms; 0 where there are none. */
 export function newestRows(index: Index): NewestRows {
   const highest = (sql: string): number => index.db.query<{ id: number | null }, []>(sql).get()?.id ?? 0;
   return {

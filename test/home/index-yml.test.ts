@@ -483,3 +483,114 @@ test("an index.yml that was a link to a file not yet there became a file of its 
   expect(readlinkSync(config)).toBe("../elsewhere/memq.yml");
   expect(parse(readFileSync(place, "utf8")).collections.a.path).toBe("/a");
 });
+
+const ANCHORED = `shared: &shared
+  path: /srv/n # where
+  ignore: &drafts [drafts/**]
+collections:
+  n: *shared
+  o: &o
+    path: /srv/o
+    ignore: *drafts
+  p: *o
+`;
+
+test("a change of a collection that is an alias lost its path, one behind an anchor changed the others too", async () => {
+  const path = fresh(ANCHORED);
+  await setIncludedByDefault(path, "n", false);
+  await setContext(path, "o", "", "of o");
+  await removeContext(path, "p", "");
+  const read = (await readQmdConfig(path))?.collections;
+  expect(
+    read?.map(({ name, path: at, ignore, includeByDefault, context }) => [name, at, ignore, includeByDefault, context]),
+  ).toEqual([
+    ["n", "/srv/n", ["drafts/**"], false, {}],
+    ["o", "/srv/o", ["drafts/**"], true, { "": "of o" }],
+    ["p", "/srv/o", ["drafts/**"], true, {}],
+  ]);
+});
+
+test("a collection whose anchor others use could not be removed", async () => {
+  const path = fresh(ANCHORED);
+  await removeCollection(path, "o");
+  expect((await readQmdConfig(path))?.collections.map(({ name, path: at }) => [name, at])).toEqual([
+    ["n", "/srv/n"],
+    ["p", "/srv/o"],
+  ]);
+});
+
+test("collections that were an alias were dropped when one was added", async () => {
+  const path = fresh("mine: &mine\n  n: { path: /srv/n }\ncollections: *mine\n");
+  await addCollection(path, { name: "m", path: "/srv/m" });
+  expect((await readQmdConfig(path))?.collections.map(({ name }) => name)).toEqual(["n", "m"]);
+});
+
+test("anchors that a change doesn't reach stay", async () => {
+  const path = fresh(ANCHORED);
+  await addCollection(path, { name: "m", path: "/srv/m" });
+  expect(textOf(path)).toBe(`${ANCHORED}  m:\n    path: /srv/m\n    pattern: "**/*.md"\n`);
+});
+
+const COMMENTED = `# head
+
+collections: # all of them
+  # before n
+  n: # at n
+      # in n
+      path:   '/srv/n'   # at path
+      # end of n
+
+  # before o
+  o:
+    path: /srv/o
+    # end of o
+  007: {path: /srv/p}
+# before models
+models:
+  embed: x.gguf # e
+# tail
+`;
+
+test("a removed collection took the comments of its neighbours along", async () => {
+  const path = fresh(COMMENTED);
+  await removeCollection(path, "o");
+  expect(textOf(path)).toBe(COMMENTED.replace("  # before o\n  o:\n    path: /srv/o\n    # end of o\n", ""));
+  await removeCollection(path, "n");
+  await removeCollection(path, "7");
+  expect(textOf(path)).toBe(
+    "# head\n\ncollections: {} # all of them\n  # before n\n\n# before models\nmodels:\n  embed: x.gguf # e\n# tail\n",
+  );
+});
+
+test("a change moved comments and wrote all of the file in another style", async () => {
+  const path = fresh(COMMENTED);
+  await setIncludedByDefault(path, "n", false);
+  expect(textOf(path)).toBe(COMMENTED.replace("# at path\n", "# at path\n      includeByDefault: false\n"));
+  await setIncludedByDefault(path, "n", true);
+  await renameCollection(path, "n", "a: b");
+  await setUpdateCommand(path, "7", "true");
+  expect(textOf(path)).toBe(
+    COMMENTED.replace("  n:", '  "a: b":').replace("{path: /srv/p}", '{path: /srv/p, update: "true"}'),
+  );
+});
+
+test("a change of a file in another encoding replaced what could not be read", async () => {
+  const path = fresh();
+  mkdirSync(dirname(path), { recursive: true });
+  const bytes = Buffer.from('collections:\n  n:\n    path: /n\n    context: { "": "ma\u00f1ana" }\n', "latin1");
+  writeFileSync(path, bytes);
+  const error = await setIncludedByDefault(path, "n", false).catch((thrown: unknown) => thrown);
+  expect(error).toMatchObject({ code: "CONFIG_SYNTAX", message: expect.stringContaining("is not UTF-8") });
+  expect(readFileSync(path)).toEqual(bytes);
+});
+
+test("what a merge key should bring was left out without a word, and a key that is null had another name for each command", async () => {
+  const merging = fresh("d: &d { ignore: [private/**] }\ncollections:\n  n:\n    <<: *d\n    path: /n\n");
+  expect((await readQmdConfig(merging))?.issues.join()).toContain("collections.n.<<");
+  for (const key of ["null", "~", '""']) {
+    const error = await readQmdConfig(fresh(`collections:\n  ${key}:\n    path: /n\n`)).catch(
+      (thrown: unknown) => thrown,
+    );
+    expect(error).toMatchObject({ code: "CONFIG_TYPE", message: expect.stringContaining("has no name") });
+  }
+});

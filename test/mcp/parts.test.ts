@@ -1,7 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
 import { openConnection } from "../../src/gateway/jsonrpc.ts";
-import { hasToken, isLoopback, refusalOf } from "../../src/gateway/mcp/guards.ts";
+import { isLoopback } from "../../src/embed/hosts.ts";
+import { hasToken, refusalOf } from "../../src/gateway/mcp/guards.ts";
 import { answerPost } from "../../src/gateway/mcp/post.ts";
 import { faultIn, type ObjectSchema, withDefaults } from "../../src/gateway/mcp/schema.ts";
 import type { McpSurface } from "../../src/gateway/mcp/surface.ts";

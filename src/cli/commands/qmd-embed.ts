@@ -124,7 +124,7 @@ async function madeReady(qmd: QmdHome): Promise<void> {
   if (lacking) await writing(qmd, (index, { home }) => syncOpenIndex(index, home, { embed: false }));
 }
 
-/** The collection to embed, or undefined for all; only the first counts, as with qmd. */
+/** The collections to embed, or undefined for all. Throws `COLLECTION_NOT_FOUND`. */
 function collectionsOf(invocation: Invocation, { config }: QmdHome): string[] | undefined {
   const names = [...new Set(values(invocation, "collection"))];
   const unknown = names.find((name) => !config.collections.some((one) => one.name === name));

@@ -18,6 +18,7 @@ const STOP_MS = 5000;
 /** Begins the line of the log that says how to stop the server. */
 const STOPPED_BY = "Stop it with: ";
 
+/** Whether this process was started as the server in the background. */
 export function isDaemon(): boolean {
   return process.env[DAEMON_VARIABLE] === "1";
 }

@@ -17,7 +17,7 @@ import type { Identity } from "./server.ts";
 import { answerRequest } from "./server.ts";
 import type { McpSurface } from "./surface.ts";
 
-type Request_ = Message & { id: string | number };
+type RequestMessage = Message & { id: string | number };
 type Answer = { jsonrpc: "2.0"; id: RequestId } & ({ result: object } | { error: ErrorBody });
 
 /** They run at once: more messages than this in one body are refused. */
@@ -78,9 +78,9 @@ function batchFault(messages: readonly unknown[], headers: Headers): string | nu
   return batchRefusal(named !== null && SUPPORTED_VERSIONS.includes(named) ? named : null, messages);
 }
 
-type Work = Context & { requests: Request_[]; era: Era };
+type Work = Context & { requests: RequestMessage[]; era: Era };
 
-function hasId(message: Message): message is Request_ {
+function hasId(message: Message): message is RequestMessage {
   if (message.id === null) throw new RpcError("invalidRequest", "id must be a string or a number");
   return message.id !== undefined;
 }
@@ -140,12 +140,12 @@ function acceptsStream(accept: string): boolean {
 }
 
 /** Older clients are answered by a stream, newer ones only where progress is to be told. */
-function wantsStream(headers: Headers, era: Era, requests: readonly Request_[]): boolean {
+function wantsStream(headers: Headers, era: Era, requests: readonly RequestMessage[]): boolean {
   if (!acceptsStream(headers.get("accept") ?? "")) return false;
   return era === "legacy" || requests.some(({ params }) => "progressToken" in metaOf(params));
 }
 
-async function answerOf(work: Work, request: Request_, notify: (json: string) => void): Promise<Answer> {
+async function answerOf(work: Work, request: RequestMessage, notify: (json: string) => void): Promise<Answer> {
   const { surface, identity, signal, era } = work;
   const { id, method, params } = request;
   try {
@@ -200,7 +200,7 @@ function streamed(work: Work): Response {
       // A comment, so that the headers go out now and the connection is known to be alive.
       write(":\n\n");
       const alive = setInterval(() => write(":\n\n"), KEEP_ALIVE_MS);
-      const answer = async (request: Request_): Promise<void> =>
+      const answer = async (request: RequestMessage): Promise<void> =>
         send(JSON.stringify(await answerOf({ ...work, signal }, request, send)));
       const all = Promise.all(work.requests.map(answer)).finally(() => {
         clearInterval(alive);
@@ -215,6 +215,7 @@ function streamed(work: Work): Response {
   });
 }
 
+/** An HTTP answer whose body is JSON. */
 export function json(status: number, value: object, headers: Record<string, string> = {}): Response {
   return new Response(JSON.stringify(value), { status, headers: { "content-type": "application/json", ...headers } });
 }
