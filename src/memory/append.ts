@@ -5,7 +5,7 @@ import { asMemqError, MemqError } from "../errors.ts";
 import type { AgentHome } from "../home/agent-home.ts";
 import { decodeNote, MAX_NOTE_BYTES, MAX_NOTE_MB } from "../notes/decode.ts";
 import { dateInZone } from "../notes/dates.ts";
-import { whileOnlyAppender } from "./append-lock.ts";
+import { inTurn, whileOnlyAppender } from "./append-lock.ts";
 import { isRealDate } from "./dates.ts";
 
 export type AppendResult = { path: string; startLine: number; endLine: number };
@@ -61,21 +61,31 @@ export async function appendToMemory(options: {
     });
   }
   const path = target === "daily" ? `memory/${date}.md` : "MEMORY.md";
-  const text = options.text.replace(/\n*$/, "\n");
+  const text = endedOnce(options.text);
   const heading = target === "daily" ? `# ${date}\n\n` : "";
-  try {
+  const { lock } = options;
+  const lines = inTurn(join(workspace, path), async () => {
     const note = await placeOf(workspace, path);
     const append = (): Promise<AppendedLines> => appendLines(note, path, text, heading);
-    const lines = await (options.lock === undefined ? append() : whileOnlyAppender(options.lock, note, append));
-    return { path, ...lines };
-  } catch (error) {
-    if (error instanceof MemqError) throw error;
-    const { code, message, hint = "Check that the workspace is writable." } = asMemqError(error);
-    throw new MemqError(code === "INTERNAL" ? "APPEND_FAILED" : code, `${path} could not be written. ${message}`, {
-      hint,
-      cause: error,
-    });
-  }
+    return lock === undefined ? append() : whileOnlyAppender(lock, note, append);
+  });
+  return { path, ...(await lines.catch((error: unknown) => throwUnwritten(path, error))) };
+}
+
+function throwUnwritten(path: string, error: unknown): never {
+  if (error instanceof MemqError) throw error;
+  const { code, message, hint = "Check that the workspace is writable." } = asMemqError(error);
+  throw new MemqError(code === "INTERNAL" ? "APPEND_FAILED" : code, `${path} could not be written. ${message}`, {
+    hint,
+    cause: error,
+  });
+}
+
+/** Text with one final newline. */
+function endedOnce(text: string): string {
+  let end = text.length;
+  while (text[end - 1] === "\n") end -= 1;
+  return `${text.slice(0, end)}\n`;
 }
 
 type AppendedLines = Pick<AppendResult, "startLine" | "endLine">;

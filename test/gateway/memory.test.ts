@@ -75,6 +75,15 @@ describe("recall and context", () => {
     });
   });
 
+  test("appends that are asked for together stand in the order of the requests, whatever their locks do", async () => {
+    const { client, home } = await open({});
+    const texts = Array.from({ length: 30 }, (_, nth) => `- entry ${nth}`);
+    await Promise.all(texts.map((text) => client.call("memory.append", { text, date: "2026-03-01" })));
+    expect(readFileSync(join(home.workspace, "memory/2026-03-01.md"), "utf8")).toBe(
+      ["# 2026-03-01", "", ...texts, ""].join("\n"),
+    );
+  });
+
   test("what is appended is found", async () => {
     const { client, home } = await open(notes);
     const appended = await client.call("memory.append", { text: "- The heron nests by the pond.", date: "2026-02-03" });
