@@ -8,7 +8,7 @@ process.env["XDG_CONFIG_HOME"] = join(home, "config");
 process.env["XDG_CACHE_HOME"] = join(home, "cache");
 process.env["XDG_RUNTIME_DIR"] = home;
 for (const name of Object.keys(process.env)) {
-  if (/(_API_KEY|_TOKEN|_PROXY|_proxy)$/.test(name) || /^(OPENCLAW|QMD|MEMQ(?!_TEST)|AWS)_/.test(name))
+  if (/(_API_KEY|_TOKEN|_PROXY|_proxy)$/.test(name) || /^(OPENCLAW|QMD|MEMQ(?!_TEST)|AWS|HF|OLLAMA)_/.test(name))
     delete process.env[name];
 }
 
