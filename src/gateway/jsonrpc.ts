@@ -74,8 +74,6 @@ type Serving = ConnectionOptions & {
   closed: boolean;
 };
 
-const MOST_ID = Number.MAX_SAFE_INTEGER;
-
 /** Take no time and are asked for while others wait: they pass. */
 const PASSING = new Set(["ping", "shutdown", "$/cancelRequest", "notifications/cancelled"]);
 
@@ -199,6 +197,7 @@ function parseFrame(frame: Frame): { value: unknown } | { fault: string } {
   }
 }
 
+const MAX_ID = Number.MAX_SAFE_INTEGER;
 const NO_BATCHES = "batches are not supported; send one message at a time";
 
 export type ReadMessage = Message | { id: RequestId; error: ErrorBody } | null;
@@ -215,7 +214,7 @@ export function readMessage(value: unknown): ReadMessage {
   const id = isRequestId(value["id"]) ? value["id"] : null;
   if (!("method" in value) && ("result" in value || "error" in value)) return null;
   if ("id" in value && !isRequestId(value["id"]))
-    return refuse(null, "invalidRequest", "id is a string, a number of at most 53 bits or null");
+    return refuse(null, "invalidRequest", "id is a string, a number that is kept exactly, or null");
   if (value["jsonrpc"] !== "2.0") return refuse(id, "invalidRequest", 'jsonrpc must be "2.0"');
   const method = value["method"];
   if (typeof method !== "string") return refuse(id, "invalidRequest", "method must be a string");
@@ -245,7 +244,7 @@ export function errorBody(error: unknown): ErrorBody {
   return { code: RPC_ERRORS.failed, message, data: { code, ...(hint === undefined ? {} : { hint }) } };
 }
 
-/** A larger number would come back as another one, and its caller would wait for ever. */
+/** A number beyond those that are kept exactly would come back as another one, which nobody waits for. */
 function isRequestId(value: unknown): value is RequestId {
-  return value === null || typeof value === "string" || (typeof value === "number" && Math.abs(value) <= MOST_ID);
+  return value === null || typeof value === "string" || (typeof value === "number" && Math.abs(value) <= MAX_ID);
 }

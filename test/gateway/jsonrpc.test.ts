@@ -53,15 +53,6 @@ describe("what is no request", () => {
     await connection.settled();
   });
 
-  test.each(["9007199254740993", "12345678901234567890123", "1e400"])(
-    "an id that no number holds is refused: %s",
-    (id) => {
-      const { connection, sent } = connect(() => ({}));
-      connection.receive({ text: `{"jsonrpc":"2.0","method":"ping","id":${id}}` });
-      expect(sent).toMatchObject([{ id: null, error: { code: -32600 } }]);
-    },
-  );
-
   test("answers to nothing we asked are ignored", () => {
     const { sent, send } = connect(() => ({}));
     send({ jsonrpc: "2.0", id: 1, result: {} });
