@@ -63,9 +63,9 @@ test("a server in the background takes requests when it is said to have started,
 test("of several that start at once one runs, and the others were told how to stop it instead of that it runs", async () => {
   const outcomes = await Promise.all([start(), start(), start()]);
   const [pid = "none"] = outcomes.flatMap(({ stdout }) => /\(PID (\d+)\)/.exec(stdout)?.[1] ?? []);
-  expect(outcomes.map(({ exitCode }) => exitCode).toSorted()).toEqual([0, 1, 1]);
+  expect(outcomes.filter(({ exitCode }) => exitCode === 0)).toHaveLength(1);
   for (const { exitCode, stderr } of outcomes) {
-    if (exitCode === 1) expect(stderr).toContain(`Already running (PID ${pid}). Run 'memq mcp stop' first.`);
+    if (exitCode !== 0) expect(stderr).toContain(`Already running (PID ${pid}). Run 'memq mcp stop' first.`);
   }
   expect((await home.run("mcp", "stop")).stdout).toBe(`Stopped memq MCP server (PID ${pid}).\n`);
   await gone(Number(pid));
