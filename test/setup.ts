@@ -13,6 +13,7 @@ for (const name of Object.keys(process.env)) {
 }
 
 // When the tests are over, also when some failed, or when they are broken off.
-afterAll(removeTemporary);
+// On a busy machine removing thousands of files takes longer than a hook usually may.
+afterAll(removeTemporary, 60_000);
 process.on("exit", removeTemporary);
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, () => process.exit(1));

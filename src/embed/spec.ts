@@ -64,7 +64,8 @@ function urlSpec(spec: string): ModelSpec {
   return { provider: "openai-compatible", baseUrl, ...(model === "" ? {} : { model }) };
 }
 
-function decodedOrSame(text: string): string {
+/** Without percent-encoding, where it is sound. */
+export function decodedOrSame(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {

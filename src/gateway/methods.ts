@@ -298,7 +298,8 @@ function throttled(pass: (progress: SyncProgress) => void): (progress: SyncProgr
   let last = { phase: "", at: 0 };
   return (progress) => {
     const now = performance.now();
-    if (progress.phase === last.phase && progress.done < progress.total && now - last.at < 100) return;
+    const isMore = progress.phase === last.phase && progress.done < progress.total && progress.waiting === undefined;
+    if (isMore && now - last.at < 100) return;
     last = { phase: progress.phase, at: now };
     pass(progress);
   };

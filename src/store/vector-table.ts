@@ -49,7 +49,9 @@ export function checkDimensions(index: Index, length: number): void {
   throw new MemqError(
     "VECTOR_DIMENSIONS",
     `Embedding dimension mismatch: existing vectors are ${stored}d but the current model produces ${length}d.`,
-    { hint: "Run 'embed -f' to embed again with the new model." },
+    {
+      hint: "Run 'embed -f', or 'memory index --force' for an agent's memory, to embed everything again with the new model.",
+    },
   );
 }
 

@@ -150,7 +150,7 @@ describe("a body", () => {
     close: () => Promise.resolve(),
   };
   const { signal } = new AbortController();
-  const context = { surface, identity: { name: "memq" as const }, signal };
+  const context = { surface, identity: { name: "memq" as const }, signal, keep: () => {} };
 
   test("of any kind gets one well-formed answer", async () => {
     const method = fc.constantFrom("tools/list", "tools/call", "initialize", "ping", "x", "notifications/y");

@@ -193,7 +193,8 @@ function tellOfFirstSync(engine: MemoryEngine, { heard, signal, say }: ToolCall)
   engine.index({ signal, onProgress: (progress) => say(sentenceOf(progress)) }).catch(() => {});
 }
 
-function sentenceOf({ phase, done, total }: SyncProgress): string {
+function sentenceOf({ phase, done, total, waiting }: SyncProgress): string {
+  if (waiting !== undefined) return waiting;
   const words = { scan: "Looking for notes", read: "Reading notes", write: "Indexing notes", embed: "Embedding notes" };
   return total > 0 ? `${words[phase]}: ${done} of ${total}` : words[phase];
 }

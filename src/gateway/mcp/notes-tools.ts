@@ -203,7 +203,7 @@ function multiGetTool(notes: Notes): Tool {
       required: ["pattern"],
     },
     annotations: READ_ONLY,
-    run: ({ pattern, ...options }) => getDocuments(notes.home, pattern, options),
+    run: ({ pattern, ...options }, { signal }) => getDocuments(notes.home, pattern, options, signal),
   });
 }
 
