@@ -19,6 +19,12 @@ export function notice(sentence: string): void {
   writeWhole(2, `${printableText(sentence)}\n`);
 }
 
+/** The same in place of a progress line, which goes on below. */
+export function noticeBetween(sentence: string): void {
+  showProgress("");
+  notice(sentence);
+}
+
 /** A whole document: as it is for a program, without control characters for a person. */
 export function documentShown(text: string): string {
   return isOnTerminal() ? printableText(text) : text;

@@ -13,22 +13,25 @@ export function temporaryFolder(prefix = "folder-"): string {
   return mkdtempSync(join(temporaryRoot, prefix));
 }
 
-/** Ends the model hosts that tests have left behind, which would stay for minutes, and removes all that tests have written. */
+/**
+ * Ends the model hosts that tests have left behind, which would stay for minutes, and removes all that tests have written.
+ * Without `ps` the hosts go when they are idle.
+ */
 export function removeTemporary(): void {
   if (!existsSync(temporaryRoot)) return;
-  for (const pid of modelHosts(temporaryRoot)) kill(pid);
+  for (const pid of modelHosts((words) => words.includes(`${temporaryRoot}/`))) kill(pid);
   // A child that a test has just ended may still be writing.
   rmSync(temporaryRoot, { recursive: true, force: true, maxRetries: 5, retryDelay: 20 });
 }
 
-/** The model hosts whose models folder or socket lies in a folder; none on a system without `ps`, where they go when idle. */
-function modelHosts(folder: string): number[] {
+/** The running model hosts whose words after `__model-host` (models folder, socket) match; none on a system without `ps`. */
+export function modelHosts(matches: (words: string) => boolean): number[] {
   if (Bun.which("ps") === null) return [];
   const { stdout } = Bun.spawnSync(["ps", "-axww", "-o", "pid=,command="]);
   return stdout
     .toString()
     .split("\n")
-    .filter((line) => line.includes(" __model-host ") && line.includes(`${folder}/`))
+    .filter((line) => matches(line.split(" __model-host ")[1] ?? ""))
     .map((line) => Number.parseInt(line, 10));
 }
 

@@ -40,7 +40,7 @@ export async function interleaved(
 }
 
 /** The value below which a share (0 to 1) of the samples lies; nearest rank. */
-export function percentile(samples: number[], share: number): number {
+export function percentile(samples: readonly number[], share: number): number {
   const sorted = [...samples].sort((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.max(0, Math.ceil(share * sorted.length) - 1))] ?? Number.NaN;
 }

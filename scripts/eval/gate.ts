@@ -9,7 +9,7 @@ export function readFloors(path: string): Floors {
   return JSON.parse(readFileSync(path, "utf8")) as Floors;
 }
 
-/** A sentence for each figure that is under its floor, and for each floor that nothing was measured for. */
+/** A sentence for each figure that is under its floor (`empty`: over it); floors of what was not measured are passed over. */
 export function failures(results: readonly Result[], floors: Floors, sets: readonly string[]): string[] {
   const sentences: string[] = [];
   for (const [set, stages] of Object.entries(floors)) {

@@ -25,9 +25,3 @@ export function meanOf(all: readonly Measures[]): Measures {
   for (const measures of all) for (const name of MEASURES) mean[name] += measures[name] / all.length;
   return mean;
 }
-
-/** The value below which the share `p` of the values lies. */
-export function percentile(values: readonly number[], p: number): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * p))] ?? 0;
-}

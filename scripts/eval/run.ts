@@ -12,7 +12,8 @@ import { search } from "../../src/search/search.ts";
 import { openIndex } from "../../src/store/open.ts";
 import type { Index } from "../../src/store/types.ts";
 import { syncIndex } from "../../src/sync/sync.ts";
-import { type Measures, judge, meanOf, percentile } from "./measures.ts";
+import { percentile } from "../bench/timing.ts";
+import { type Measures, judge, meanOf } from "./measures.ts";
 import type { EvalGroup, EvalSet } from "./sets.ts";
 import { STAGES, needsVectors } from "./stages.ts";
 

@@ -1,11 +1,10 @@
-import { closeSync, existsSync, openSync, readFileSync, truncateSync, writeSync } from "node:fs";
+import { existsSync, openSync, readFileSync, truncateSync, writeSync } from "node:fs";
 import { join } from "node:path";
 
 /** Vectors by text, kept on disk: a second measurement embeds nothing. */
 export type VectorFile = {
   get(text: string): number[] | null;
   put(text: string, vector: readonly number[]): void;
-  close(): void;
 };
 
 const KEY_BYTES = 32;
@@ -39,7 +38,6 @@ export function openVectorFile(folder: string, length: number): VectorFile {
       known.set(name, floats);
       writeSync(file, Buffer.concat([key, new Uint8Array(floats.buffer)]));
     },
-    close: () => closeSync(file),
   };
 }
 

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import type { Fetch, HttpContext } from "./http.ts";
-import { isLoopback } from "./proxy.ts";
+import { isLoopback } from "./hosts.ts";
 
 export type AwsCredentials = {
   accessKeyId: string;

@@ -63,6 +63,7 @@ export async function collectVectors(
       if (finished.length > 0) await report.onVectors?.(finished, complete);
     },
     onRejected: (item, error) => reject(item.index, error),
+    onWait: report.onWait,
   });
   const [first] = rejected.values();
   if (first !== undefined && !report.onRejected) throw first;

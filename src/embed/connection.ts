@@ -1,6 +1,7 @@
 import { dirname } from "node:path";
 import type { EmbeddingSettings, ProviderCredentials } from "../home/types.ts";
 import { EmbedError } from "./errors.ts";
+import { decodedOrSame } from "./spec.ts";
 
 /** Where a provider is reached and what it is told about who asks. */
 export type Connection = {
@@ -70,6 +71,7 @@ export function connectionOf(settings: EmbeddingSettings, needs: ConnectionNeeds
   if (!needs.keyless && !AUTH_HEADERS.some((name) => valueOf(headers, name))) {
     throw isOwn ? missingKey(settings, names) : foreignDestination(needs.id, withoutQuery(baseUrl));
   }
+  checkHeaders(headers, needs.id);
   return { baseUrl, headers, secrets: secretsIn(headers, baseUrl, key, userInfo) };
 }
 
@@ -103,6 +105,7 @@ export function missingKey(settings: EmbeddingSettings, names: readonly string[]
   });
 }
 
+/** The error for a destination to which the keys at hand must not go. */
 export function foreignDestination(id: string, baseUrl: string): EmbedError {
   return new EmbedError(
     "fatal",
@@ -131,11 +134,24 @@ function withoutUserInfo(text: string, id: string): { baseUrl: string; userInfo:
     });
   }
   const url = new URL(text);
-  const userInfo =
-    url.username === "" ? null : `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
+  const userInfo = url.username === "" ? null : `${decodedOrSame(url.username)}:${decodedOrSame(url.password)}`;
   url.username = "";
   url.password = "";
   return { baseUrl: userInfo === null ? text : trimmedUrl(url.href), userInfo };
+}
+
+/** Refuses what no request can carry, before anything is sent. */
+function checkHeaders(headers: Record<string, string>, id: string): void {
+  for (const [name, value] of Object.entries(headers)) {
+    const what = AUTH_HEADERS.includes(name.toLowerCase()) ? "key" : `header ${JSON.stringify(name)}`;
+    // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
+    if (/^[!#$%&'*+.^`|~\w-]+$/.test(name) && /^[\t\u0020-\u007e\u0080-\u00ff]*$/.test(value.trim())) continue;
+    throw new EmbedError(
+      "fatal",
+      `The ${what} of embedding provider "${id}" holds a line break or another character that can't be sent.`,
+      { hint: "Look whether more was copied than belongs to it." },
+    );
+  }
 }
 
 /** Later ones win, whatever the case of their names. */

@@ -27,11 +27,6 @@ export class EmbedError extends MemqError {
     this.status = options.status;
     this.retryAfterMs = options.retryAfterMs;
   }
-
-  /** Whether the same call may succeed later without anybody changing anything. */
-  get retryable(): boolean {
-    return this.kind === "rate" || this.kind === "transient" || this.kind === "timeout";
-  }
 }
 
 function codeOf(kind: EmbedErrorKind): EmbedErrorCode {

@@ -1,5 +1,5 @@
 import type { Clock } from "./clock.ts";
-import { messageOf } from "../errors.ts";
+import { MemqError, messageOf } from "../errors.ts";
 import { EmbedError, redacted, shortBody, type EmbedErrorKind } from "./errors.ts";
 import { guardedFetch, transportError, type HttpContext } from "./http.ts";
 
@@ -24,12 +24,12 @@ export type ExchangeContext = { http: HttpContext; clock: Clock };
 const MAX_ERROR_BODY = 16_384;
 /** Of JSON. A request carries some kilobytes of text, and one that is answered with more for good reason is halved. */
 const MAX_JSON_BYTES = 64 * 1024 * 1024;
-/** Of a file that a batch job made: no longer text can be held. */
-const MAX_FILE_BYTES = 2 ** 31 - 1;
+/** Of one line of a file that a batch job made: a vector of some ten thousand numbers. */
+const MAX_LINE_CHARS = 512 * 1024;
 
 /** The parsed JSON of a successful answer. Throws `EmbedError` for any other, sorted by what may be done about it. */
 export async function requestJson(exchange: Exchange, context: ExchangeContext): Promise<unknown> {
-  const text = await requestText(exchange, context, MAX_JSON_BYTES);
+  const text = await requested(exchange, context, (response) => wholeText(response, exchange));
   try {
     return JSON.parse(text);
   } catch {
@@ -37,12 +37,35 @@ export async function requestJson(exchange: Exchange, context: ExchangeContext):
   }
 }
 
-/** The body of a successful answer, of `maxBytes` at most. Throws as `requestJson` does. */
-export async function requestText(
+/**
+ * The lines of a successful answer one after the other, however long it is; `onLine` is awaited, and what it throws ends the request.
+ * Throws as `requestJson` does.
+ */
+export function requestLines(
   exchange: Exchange,
   context: ExchangeContext,
-  maxBytes = MAX_FILE_BYTES,
-): Promise<string> {
+  onLine: (line: string) => Promise<void>,
+): Promise<void> {
+  return requested(exchange, context, async (response) => {
+    const decoder = new TextDecoder();
+    let rest = "";
+    for await (const bytes of response.body ?? []) {
+      const lines = (rest + decoder.decode(bytes, { stream: true })).split("\n");
+      rest = lines.pop() ?? "";
+      if (rest.length > MAX_LINE_CHARS)
+        throw malformed(exchange, `a line of the file is longer than ${MAX_LINE_CHARS / 1024} KB`);
+      for (const line of lines) await onLine(line);
+    }
+    await onLine(rest + decoder.decode());
+  });
+}
+
+/** What `read` makes of a successful answer. Throws as `requestJson` does. */
+async function requested<T>(
+  exchange: Exchange,
+  context: ExchangeContext,
+  read: (response: Response) => Promise<T>,
+): Promise<T> {
   const { secrets, signal } = exchange;
   const method = exchange.method ?? (exchange.body === undefined ? "GET" : "POST");
   const body = sentBody(exchange);
@@ -56,10 +79,10 @@ export async function requestText(
   });
   tell(String(response.status));
   try {
-    if (response.ok) return await wholeText(response, exchange, maxBytes);
+    if (response.ok) return await read(response);
     throw answerError(exchange, response, await beginning(response), context.clock);
   } catch (error) {
-    if (error instanceof EmbedError || signal.aborted) throw error;
+    if (error instanceof MemqError || signal.aborted) throw error;
     throw transportError(error, new URL(exchange.url), secrets);
   }
 }
@@ -88,12 +111,12 @@ function debugLog(
 }
 
 /** The body of an answer; one without an end must not fill the memory. */
-async function wholeText(response: Response, exchange: Exchange, maxBytes: number): Promise<string> {
+async function wholeText(response: Response, exchange: Exchange): Promise<string> {
   const chunks: Uint8Array[] = [];
   let size = 0;
   for await (const bytes of response.body ?? []) {
     size += bytes.length;
-    if (size > maxBytes) throw malformed(exchange, `the answer is longer than ${Math.floor(maxBytes / 2 ** 20)} MB`);
+    if (size > MAX_JSON_BYTES) throw malformed(exchange, `the answer is longer than ${MAX_JSON_BYTES / 2 ** 20} MB`);
     chunks.push(bytes);
   }
   return new TextDecoder().decode(Buffer.concat(chunks, size));

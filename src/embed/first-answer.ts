@@ -1,6 +1,6 @@
 import { EmbedError } from "./errors.ts";
 
-/** Watches whether a server answers at all, so that one that takes connections and says nothing is found out soon. */
+/** Watches whether a server embeds at all, so that one that takes requests and never does is found out soon. */
 export type FirstAnswer = {
   /** Whether there was an answer, or none is watched for. */
   heard(): boolean;
@@ -13,9 +13,12 @@ export type FirstAnswer = {
 export type FirstAnswerOptions = {
   /** Milliseconds for the first answer, tries again included; undefined watches for none. */
   ms: number | undefined;
+  /** The same for a server that `isAlive`, in which it can load a large model from a slow disk. */
+  loadMs: number;
   /** How the server is called in a sentence: its address. */
   server: string;
-  /** Whether the server answers another question, as one does that is still loading its model; such a server is waited for. */
+  model: string;
+  /** Whether the server answers another question, as one does that is still loading its model; such a server is waited for longer. */
   isAlive?: ((signal: AbortSignal) => Promise<boolean>) | undefined;
 };
 
@@ -23,14 +26,32 @@ export type FirstAnswerOptions = {
 const ALIVE_SHARE = 1 / 6;
 
 /** A watch over one server, for as long as its provider is open. */
-export function createFirstAnswer({ ms, server, isAlive }: FirstAnswerOptions): FirstAnswer {
+export function createFirstAnswer(options: FirstAnswerOptions): FirstAnswer {
+  const { ms, loadMs, isAlive } = options;
   let heard = ms === undefined;
   const aliveMs = (ms ?? 0) * ALIVE_SHARE;
 
   const isSilent = async (): Promise<boolean> => {
-    if (heard || isAlive === undefined) return !heard;
-    const alive = await isAlive(AbortSignal.timeout(aliveMs)).catch(() => false);
-    return !heard && !alive;
+    if (isAlive === undefined) return true;
+    return !(await isAlive(AbortSignal.timeout(aliveMs)).catch(() => false));
+  };
+
+  /** Aborts `silence` when the time of such a server is over; returns what calls it off. */
+  const watch = (silence: AbortController): (() => void) => {
+    let isOver = false;
+    const endUnlessHeard = (reason: EmbedError): void => {
+      if (!heard && !isOver) silence.abort(reason);
+    };
+    const look = async (): Promise<void> => {
+      if (heard) return;
+      if (await isSilent()) endUnlessHeard(noAnswer(options));
+      else if (!isOver) timer = setTimeout(() => endUnlessHeard(noVector(options)), loadMs - (ms ?? 0));
+    };
+    let timer = setTimeout(() => void look(), isAlive === undefined ? ms : (ms ?? 0) - aliveMs);
+    return () => {
+      isOver = true;
+      clearTimeout(timer);
+    };
   };
 
   return {
@@ -46,22 +67,33 @@ export function createFirstAnswer({ ms, server, isAlive }: FirstAnswerOptions): 
       }
     },
     async within(signal, work) {
-      if (ms === undefined || heard) return work(signal);
+      if (heard) return work(signal);
       const silence = new AbortController();
-      const end = (): void => void isSilent().then((silent) => (silent ? silence.abort() : undefined));
-      const timer = setTimeout(end, isAlive === undefined ? ms : ms - aliveMs);
+      const stop = watch(silence);
       try {
         return await work(AbortSignal.any([signal, silence.signal]));
       } catch (error) {
         const isCutShort = error instanceof EmbedError && error.kind === "timeout";
         // What an earlier try met, such as a refused connection, says more than that time ran out.
         if (!silence.signal.aborted || signal.aborted || !isCutShort) throw error;
-        throw new EmbedError("timeout", `${server} took the request and gave no answer within ${ms / 1000} s.`, {
-          hint: "Is the server that embeds running properly there?",
-        });
+        throw silence.signal.reason;
       } finally {
-        clearTimeout(timer);
+        stop();
       }
     },
   };
+}
+
+function noAnswer({ server, ms = 0 }: FirstAnswerOptions): EmbedError {
+  return new EmbedError("timeout", `${server} took the request and gave no answer within ${ms / 1000} s.`, {
+    hint: "Is the server that embeds running properly there?",
+  });
+}
+
+function noVector({ server, model, loadMs }: FirstAnswerOptions): EmbedError {
+  return new EmbedError(
+    "timeout",
+    `${server} is there, but gave no vector of a first text within ${loadMs / 1000} s: "${model}" may be no embedding model, take longer to load, or hang.`,
+    { hint: "Look at what that server says of the model, and try again once it has loaded it." },
+  );
 }

@@ -1,6 +1,7 @@
 import { lookup as dnsLookup } from "node:dns/promises";
 import { EmbedError, redacted } from "./errors.ts";
-import { bareHost, isPrivateHost, proxyFor } from "./proxy.ts";
+import { bareHost, isPrivateHost } from "./hosts.ts";
+import { proxyFor } from "./proxy.ts";
 
 /** The part of `fetch` that is used, so that tests can stand in. */
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
@@ -106,25 +107,49 @@ async function send(
   request: HttpRequest,
   context: HttpContext,
 ): Promise<Response> {
-  const init = { ...parts, redirect: "manual", signal: request.signal, proxy: proxyFor(url, context.env) };
+  const proxy = proxyFor(url, context.env);
+  const init = { ...parts, redirect: "manual", signal: request.signal, proxy };
   try {
     // The runtime takes `proxy: false` as "none, whatever the environment says"; its types know only strings.
     return await context.fetch(url.href, init as RequestInit);
   } catch (error) {
     if (request.signal.aborted) throw error;
-    throw transportError(error, url, request.secrets);
+    throw transportError(error, url, request.secrets, proxy);
   }
 }
 
-/** What went wrong before there was an answer, without the address's path, which may hold a key. */
-export function transportError(error: unknown, url: URL, secrets: readonly string[]): EmbedError {
+/**
+ * What went wrong before there was a whole answer, without the address's path, which may hold a key; `proxy` is what the request went
+ * through, if anything.
+ */
+export function transportError(
+  error: unknown,
+  url: URL,
+  secrets: readonly string[],
+  proxy: string | false = false,
+): EmbedError {
   const { code, message } = error as { code?: unknown; message?: unknown };
   const detail = redacted(String(code ?? message ?? error), secrets);
+  if (/Zlib|Brotli|Zstd|Decompress/i.test(detail))
+    return new EmbedError("malformed", `The answer of ${url.origin} can't be unpacked (${detail}).`);
+  const through = proxy === false ? "" : ` through the proxy ${proxyName(proxy)}`;
   const proxyHint = `Is ${url.host} reachable from here? HTTP_PROXY, HTTPS_PROXY and NO_PROXY are honoured.`;
-  return new EmbedError("transient", `No connection to ${url.origin}: ${plain(detail)}.`, { hint: proxyHint });
+  return new EmbedError("transient", `No connection to ${url.origin}${through}: ${plain(detail)}.`, {
+    hint: proxyHint,
+  });
+}
+
+/** A proxy without user name and password. */
+function proxyName(proxy: string): string {
+  return URL.canParse(proxy) && new URL(proxy).host !== ""
+    ? `${new URL(proxy).protocol}//${new URL(proxy).host}`
+    : "that the environment names";
 }
 
 function plain(detail: string): string {
+  if (/Malformed_HTTP|InvalidHTTPResponse/i.test(detail)) return "what answers there does not speak HTTP";
+  if (/UnsupportedProxyProtocol|ERR_INVALID_ARG_VALUE/.test(detail)) return "it must be the address of an HTTP proxy";
+  if (/PROXY_TUNNEL/.test(detail)) return "the proxy did not let it through";
   if (/ConnectionRefused|ECONNREFUSED/.test(detail)) return "nothing listens there (connection refused)";
   if (/ECONNRESET|ConnectionClosed|socket.*closed/i.test(detail)) return "it closed the connection";
   if (/ENOTFOUND|EAI_AGAIN|FailedToOpenSocket|getaddrinfo/i.test(detail)) return "the host was not found";

@@ -1,12 +1,13 @@
 import type { EmbeddingSettings } from "../home/types.ts";
 import { modelHost, type ModelHost } from "../llama/client.ts";
-import { defaultModels, modelFolders, presentModel, pullModel, type ModelFolders } from "../llama/models.ts";
+import { modelFolders, presentModel, pullModel, type ModelFolders } from "../llama/models.ts";
 import { MemqError, messageOf } from "../errors.ts";
 import { withoutCredentials } from "../printable.ts";
 import { cutToBytes } from "./batches.ts";
 import { EmbedError } from "./errors.ts";
 import { fingerprintOf, qmdFingerprint, type VectorSpace } from "./identity.ts";
 import { promptFormOf } from "./prompts.ts";
+import { DEFAULT_AGENT_MODEL, DEFAULT_QMD_MODELS } from "./spec.ts";
 import type { EmbedInput, EmbedReport, EmbeddingProvider } from "./types.ts";
 
 /** Texts in one request to the model host: what is lost at most when it dies. */
@@ -58,7 +59,7 @@ export async function openLocalProvider(
 
 /** What identifies the vectors of the GGUF model that settings name, whether or not its file is here. */
 export function localSpace(settings: EmbeddingSettings, kind: "agent" | "qmd"): VectorSpace {
-  const spec = settings.local.modelPath?.trim() || defaultModels[kind].embed;
+  const spec = settings.local.modelPath?.trim() || (kind === "qmd" ? DEFAULT_QMD_MODELS.embed : DEFAULT_AGENT_MODEL);
   const form = promptFormOf(spec, kind);
   const space = {
     id: "local",

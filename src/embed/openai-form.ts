@@ -76,7 +76,7 @@ export function vectorsByIndex(reply: unknown, count: number, failure: string, s
   }
   const rows = data as { embedding?: unknown; index?: unknown }[];
   if (rows.length !== count) throw malformed({ failure }, `${rows.length} vectors for ${count} texts`);
-  if (rows.every((row) => row?.index === undefined)) return rows.map((row) => row?.embedding);
+  if (rows.every((row) => (row?.index ?? undefined) === undefined)) return rows.map((row) => row?.embedding);
   const ordered: unknown[] = [];
   const seen = new Set<number>();
   for (const row of rows) {

@@ -10,7 +10,7 @@ import { httpContext, type Fetch } from "./http.ts";
 import type { MakeProtocol } from "./provider-context.ts";
 import { createRemoteProvider } from "./remote.ts";
 import { documentPatience, queryPatience, type Patience } from "./send.ts";
-import { withModelSpec } from "./spec.ts";
+import { AUTOMATIC_PROVIDERS, type RemoteProvider, withModelSpec } from "./spec.ts";
 import type { EmbeddingProvider } from "./types.ts";
 
 export type OpenOptions = {
@@ -49,7 +49,7 @@ const PROVIDERS = new Map<string, () => Promise<{ makeProtocol: MakeProtocol }>>
     bedrock: () => import("./bedrock.ts"),
     ollama: () => import("./ollama.ts"),
     lmstudio: () => import("./lmstudio.ts"),
-  }),
+  } satisfies Record<RemoteProvider, () => Promise<{ makeProtocol: MakeProtocol }>>),
 );
 
 /** Which of them serves a custom `models.providers` entry, by the entry's `api`. */
@@ -59,9 +59,6 @@ const ADAPTERS = new Map([
   ["google-generative-ai", "gemini"],
   ["bedrock-converse-stream", "bedrock"],
 ]);
-
-/** Tried in this order when no provider is named; each needs its key. */
-const AUTOMATIC = ["openai", "gemini", "voyage", "mistral"];
 
 /**
  * The provider that settings ask for. Unset or `auto`: a local model file that exists, then the first of openai, gemini, voyage
@@ -120,7 +117,7 @@ const BLANK = {
 
 async function openAutomatic(settings: EmbeddingSettings, options: OpenOptions): Promise<OpenedProvider> {
   const reasons: string[] = [];
-  const candidates = isFile(settings.local.modelPath) ? ["local", ...AUTOMATIC] : AUTOMATIC;
+  const candidates = isFile(settings.local.modelPath) ? ["local", ...AUTOMATIC_PROVIDERS] : AUTOMATIC_PROVIDERS;
   for (const id of candidates) {
     try {
       return { provider: await openNamed(id, settings, options), explicit: false };

@@ -6,9 +6,10 @@ import { malformed, type ExchangeContext } from "./exchange.ts";
 import { createFirstAnswer, type FirstAnswer } from "./first-answer.ts";
 import { guardedFetch } from "./http.ts";
 import type { Protocol, Purpose } from "./protocol.ts";
-import { bareHost, isPrivateHost } from "./proxy.ts";
+import { bareHost, isPrivateHost } from "./hosts.ts";
 import type { EmbedInput } from "./types.ts";
 import { checkedVectors, normalised } from "./vectors.ts";
+import { createWaiting, type Tell, type Waiting } from "./waiting.ts";
 
 /** How often and how patiently one request is tried. Times are milliseconds; `attempts` counts the first one too. */
 export type Patience = {
@@ -16,6 +17,8 @@ export type Patience = {
   totalMs: number;
   /** For the first answer to documents, one text alone, tries again included; without it the first is waited for like any other. */
   firstAnswerMs?: number | undefined;
+  /** The same for a server that is there and may be loading its model. */
+  loadMs?: number | undefined;
   rate: { attempts: number; baseMs: number; capMs: number };
   transient: { attempts: number; baseMs: number; capMs: number };
 };
@@ -29,6 +32,8 @@ export function queryPatience(slow: boolean): Patience {
 
 /** A server on a slow machine embeds one passage within it, and the whole command still ends within a quarter of a minute. */
 const FIRST_ANSWER_MS = 11_500;
+/** Eight gigabytes of a model from a slow disk. */
+const LOAD_MS = 90_000;
 
 /** For indexing: a rate limit is waited out. Who sets a time-out has said how long a server may be silent. */
 export function documentPatience(slow: boolean, batchTimeoutMs: number | undefined): Patience {
@@ -37,6 +42,7 @@ export function documentPatience(slow: boolean, batchTimeoutMs: number | undefin
     attemptMs,
     totalMs: attemptMs * 3,
     firstAnswerMs: batchTimeoutMs === undefined ? FIRST_ANSWER_MS : undefined,
+    loadMs: LOAD_MS,
     rate: { attempts: 5, baseMs: 5_000, capMs: 60_000 },
     transient: { attempts: 3, baseMs: 500, capMs: 8_000 },
   };
@@ -52,6 +58,7 @@ export type Sender = {
 export type SendReport = {
   onVectors(items: readonly Item[], vectors: Float32Array[]): void | Promise<void>;
   onRejected(item: Item, error: EmbedError): void;
+  onWait?: Tell | undefined;
 };
 
 /** What a sender goes by, and what it has learned. */
@@ -62,6 +69,7 @@ type Sending = {
   /** How the server is called in a sentence. */
   server: string;
   firstAnswer: FirstAnswer;
+  waiting: Waiting;
   /** Most inputs of one request. */
   itemCap: number;
   /** Of vectors, once known. */
@@ -80,10 +88,19 @@ export function createSender(
   context: ExchangeContext,
 ): Sender {
   const server = serverName(protocol);
+  const isAlive = lifeSignOf(protocol, context);
   const firstAnswer = createFirstAnswer({
     ms: patience.document.firstAnswerMs,
+    loadMs: patience.document.loadMs ?? LOAD_MS,
     server,
-    isAlive: lifeSignOf(protocol, context),
+    model: protocol.model,
+    isAlive,
+  });
+  const gates = { query: { until: 0 }, document: { until: 0 } };
+  const waiting = createWaiting({
+    first: `${server} to embed a first text with ${protocol.model}${isAlive ? ", which it may have to load" : ""}`,
+    later: server,
+    pause: () => gates.document.until - context.clock.now(),
   });
   const sending: Sending = {
     protocol,
@@ -91,24 +108,34 @@ export function createSender(
     context,
     server,
     firstAnswer,
+    waiting,
     itemCap: protocol.maxItems,
     length: protocol.dimensions ?? undefined,
-    gates: { query: { until: 0 }, document: { until: 0 } },
+    gates,
   };
 
   return {
     query: async (text, signal) => (await request(sending, [{ text }], "query", signal))[0] ?? new Float32Array(0),
-    documents: async (items, width, signal, report) => {
-      // One text alone: a whole request takes a slow server longer than a silent one may be waited for, as sending a picture does.
-      const first = firstAnswer.heard() ? undefined : items.find(({ input }) => !input.media);
-      if (first !== undefined)
-        await firstAnswer.within(signal, (limited) => sendBatch(sending, [first], limited, report));
-      const others = first === undefined ? items : items.filter((item) => item !== first);
-      await pooled(packed(others, sending.itemCap), width, async (batch) => {
-        await sendBatch(sending, batch, signal, report);
-      });
-    },
+    documents: (items, width, signal, report) =>
+      waiting.during(report.onWait, () => sendDocuments(sending, items, width, signal, report)),
   };
+}
+
+async function sendDocuments(
+  sending: Sending,
+  items: readonly Item[],
+  width: number,
+  signal: AbortSignal,
+  report: SendReport,
+): Promise<void> {
+  const { firstAnswer, itemCap } = sending;
+  // One text alone: a whole request takes a slow server longer than a silent one may be waited for, as sending a picture does.
+  const first = firstAnswer.heard() ? undefined : items.find(({ input }) => !input.media);
+  if (first !== undefined) await firstAnswer.within(signal, (limited) => sendBatch(sending, [first], limited, report));
+  const others = first === undefined ? items : items.filter((item) => item !== first);
+  await pooled(packed(others, itemCap), width, async (batch) => {
+    await sendBatch(sending, batch, signal, report);
+  });
 }
 
 /** Resolves to whether every item got its vector. */
@@ -182,8 +209,8 @@ async function attempt(
   purpose: Purpose,
   signal: AbortSignal,
 ): Promise<Float32Array[]> {
-  const { protocol, context, firstAnswer } = sending;
-  const raw = await firstAnswer.listen(protocol.embed(inputs, purpose, signal, context));
+  const { protocol, context, firstAnswer, waiting } = sending;
+  const raw = await firstAnswer.listen(protocol.embed(inputs, purpose, signal, context)).finally(() => waiting.heard());
   const vectors = checkedVectors(raw, inputs.length, sending.length);
   if (typeof vectors === "string") throw malformed(protocol, vectors);
   sending.length ??= vectors[0]?.length;

@@ -7,9 +7,39 @@ export type ModelSpec =
   | { provider: "local"; model: string }
   | { provider: string; model?: string; baseUrl?: string };
 
-const REMOTE_IDS = new Set(
-  "openai openai-compatible gemini voyage mistral deepinfra github-copilot bedrock ollama lmstudio".split(" "),
-);
+/** Services that embed, by their ids. */
+const REMOTE_PROVIDERS = [
+  "openai",
+  "openai-compatible",
+  "gemini",
+  "voyage",
+  "mistral",
+  "deepinfra",
+  "github-copilot",
+  "bedrock",
+  "ollama",
+  "lmstudio",
+] as const;
+
+export type RemoteProvider = (typeof REMOTE_PROVIDERS)[number];
+
+/** Those that `auto` tries, in this order; each needs its key. */
+export const AUTOMATIC_PROVIDERS = [
+  "openai",
+  "gemini",
+  "voyage",
+  "mistral",
+] as const satisfies readonly RemoteProvider[];
+
+/** The local model of an agent that names none. */
+export const DEFAULT_AGENT_MODEL = "hf:ggml-org/embeddinggemma-300m-qat-q8_0-GGUF/embeddinggemma-300m-qat-Q8_0.gguf";
+
+/** qmd's own three models. */
+export const DEFAULT_QMD_MODELS: Readonly<Record<"embed" | "rerank" | "generate", string>> = {
+  embed: "hf:ggml-org/embeddinggemma-300M-GGUF/embeddinggemma-300M-Q8_0.gguf",
+  rerank: "hf:ggml-org/Qwen3-Reranker-0.6B-Q8_0-GGUF/qwen3-reranker-0.6b-q8_0.gguf",
+  generate: "hf:tobil/qmd-query-expansion-1.7B-gguf/qmd-query-expansion-1.7B-q4_k_m.gguf",
+};
 
 /**
  * Reads `openai:text-embedding-3-small`, `ollama:nomic-embed-text:v1.5`, `voyage` (its default model),
@@ -21,7 +51,7 @@ export function parseModelSpec(text: string): ModelSpec {
   if (/^https?:\/\//i.test(spec)) return urlSpec(spec);
   const colon = spec.indexOf(":");
   const id = (colon < 0 ? spec : spec.slice(0, colon)).toLowerCase();
-  if (!REMOTE_IDS.has(id)) return { provider: "local", model: spec };
+  if (!REMOTE_PROVIDERS.some((remote) => remote === id)) return { provider: "local", model: spec };
   const model = colon < 0 ? "" : spec.slice(colon + 1).trim();
   return model === "" ? { provider: id } : { provider: id, model };
 }
@@ -34,7 +64,8 @@ function urlSpec(spec: string): ModelSpec {
   return { provider: "openai-compatible", baseUrl, ...(model === "" ? {} : { model }) };
 }
 
-function decodedOrSame(text: string): string {
+/** Without percent-encoding, where it is sound. */
+export function decodedOrSame(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {

@@ -7,9 +7,11 @@ export type EmbedReport = {
   onVectors?: (indices: number[], vectors: Float32Array[]) => void | Promise<void>;
   /** An input the provider refuses whatever it is sent with; its vector is empty. Without this the call throws instead. */
   onRejected?: (index: number, error: Error) => void;
+  /** Called when nothing has come for a while, with a sentence that says what is waited for. */
+  onWait?: ((sentence: string) => void) | undefined;
 };
 
-/** Asynchronous batch jobs, as status prints them. */
+/** How asynchronous batch jobs fare in this process; after `limit` failures they are off (`enabled`). */
 export type BatchStatus = {
   enabled: boolean;
   failures: number;

@@ -1,7 +1,10 @@
+/** The squares of as many numbers as a vector can have still add up to a 32-bit float. */
+const MAX_NUMBER = 1e15;
+
 /**
  * Raw vectors of a reply as float arrays: arrays of numbers, or base64 of little-endian 32-bit floats. Returns a sentence
  * instead when the reply does not hold together: another count than `count`, another length than `length` (undefined: the
- * first one's), numbers that are not finite, an empty vector.
+ * first one's), numbers that are not finite or absurd, an empty vector.
  */
 export function checkedVectors(
   raw: readonly unknown[],
@@ -18,6 +21,7 @@ export function checkedVectors(
     expected ??= vector.length;
     if (vector.length !== expected) return `a vector of ${vector.length} numbers where ${expected} were expected`;
     if (!vector.every(Number.isFinite)) return "a vector holds something that is not a finite number";
+    if (vector.some((number) => Math.abs(number) > MAX_NUMBER)) return "a vector holds numbers too large to compare";
     vectors.push(vector);
   }
   return vectors;

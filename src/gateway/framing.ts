@@ -37,8 +37,7 @@ class ByteQueue {
 
   /** Position of the first `byte` at or after `from`, or -1. */
   indexOf(byte: number, from: number): number {
-    const at = this.#buffer.subarray(this.#start, this.#end).indexOf(byte, from);
-    return at;
+    return this.#buffer.subarray(this.#start, this.#end).indexOf(byte, from);
   }
 
   /** The first `count` bytes, valid until the next `append`. */

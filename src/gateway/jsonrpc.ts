@@ -197,6 +197,7 @@ function parseFrame(frame: Frame): { value: unknown } | { fault: string } {
   }
 }
 
+const MAX_ID = Number.MAX_SAFE_INTEGER;
 const NO_BATCHES = "batches are not supported; send one message at a time";
 
 export type ReadMessage = Message | { id: RequestId; error: ErrorBody } | null;
@@ -213,7 +214,7 @@ export function readMessage(value: unknown): ReadMessage {
   const id = isRequestId(value["id"]) ? value["id"] : null;
   if (!("method" in value) && ("result" in value || "error" in value)) return null;
   if ("id" in value && !isRequestId(value["id"]))
-    return refuse(null, "invalidRequest", "id is a string, a number or null");
+    return refuse(null, "invalidRequest", "id is a string, a number that is kept exactly, or null");
   if (value["jsonrpc"] !== "2.0") return refuse(id, "invalidRequest", 'jsonrpc must be "2.0"');
   const method = value["method"];
   if (typeof method !== "string") return refuse(id, "invalidRequest", "method must be a string");
@@ -243,6 +244,7 @@ export function errorBody(error: unknown): ErrorBody {
   return { code: RPC_ERRORS.failed, message, data: { code, ...(hint === undefined ? {} : { hint }) } };
 }
 
+/** A number beyond those that are kept exactly would come back as another one, which nobody waits for. */
 function isRequestId(value: unknown): value is RequestId {
-  return value === null || typeof value === "string" || typeof value === "number";
+  return value === null || typeof value === "string" || (typeof value === "number" && Math.abs(value) <= MAX_ID);
 }

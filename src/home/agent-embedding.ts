@@ -1,14 +1,12 @@
+import { AUTOMATIC_PROVIDERS, DEFAULT_AGENT_MODEL } from "../embed/spec.ts";
 import { messageOf } from "../errors.ts";
 import { isObject } from "../json.ts";
-import { AUTO_PROVIDERS, credentialsOf, readAuthStore, type AuthStore } from "./credentials.ts";
+import { credentialsOf, readAuthStore, type AuthStore } from "./credentials.ts";
 import type { KeyReader } from "./key-reader.ts";
 import type { LoadedConfig } from "./openclaw-config.ts";
 import { absolutePath, envText } from "./paths.ts";
 import { secretOf } from "./secrets.ts";
 import type { EmbeddingSettings, ProviderCredentials } from "./types.ts";
-
-/** The local model of an agent that names none. */
-const DEFAULT_LOCAL_MODEL = "hf:ggml-org/embeddinggemma-300m-qat-q8_0-GGUF/embeddinggemma-300m-qat-Q8_0.gguf";
 
 export type EmbeddingPlace = {
   workspace: string;
@@ -98,7 +96,7 @@ function localSettings(
   place: EmbeddingPlace,
   needsModel: boolean,
 ): EmbeddingSettings["local"] {
-  const model = keys.optionalText("local.modelPath") ?? (needsModel ? DEFAULT_LOCAL_MODEL : undefined);
+  const model = keys.optionalText("local.modelPath") ?? (needsModel ? DEFAULT_AGENT_MODEL : undefined);
   const cacheDir = keys.optionalText("local.modelCacheDir");
   const contextSize = keys.value("local.contextSize");
   const threads = keys.optionalNumber("local.threads");
@@ -133,7 +131,7 @@ async function firstWithKey(
 ): Promise<Record<string, ProviderCredentials>> {
   const tried: Record<string, ProviderCredentials> = {};
   if (settings.apiKey !== undefined) return tried;
-  for (const id of AUTO_PROVIDERS) {
+  for (const id of AUTOMATIC_PROVIDERS) {
     const found = settings.credentials[id] ?? (await credentialsOf(id, loaded, auth));
     tried[id] = found;
     if (found.apiKey !== undefined) break;

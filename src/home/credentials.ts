@@ -6,9 +6,6 @@ import { textOfFile } from "./read-text.ts";
 import { secretOf, type SecretPlace } from "./secrets.ts";
 import type { ProviderCredentials } from "./types.ts";
 
-/** Names that `auto` tries in this order. */
-export const AUTO_PROVIDERS = ["openai", "gemini", "voyage", "mistral"] as const;
-
 /** Providers that go by another name in auth profiles and in `models.providers`. */
 const AUTH_NAMES: Record<string, string> = { gemini: "google", bedrock: "amazon-bedrock" };
 

@@ -1,17 +1,10 @@
-import { parseModelSpec } from "../embed/spec.ts";
+import { DEFAULT_QMD_MODELS, parseModelSpec } from "../embed/spec.ts";
 import type { QmdModels } from "./index-yml.ts";
 import { absolutePath, envText, type Env } from "./paths.ts";
 import { environmentCredentials } from "./provider-keys.ts";
 import type { EmbeddingSettings } from "./types.ts";
 
 export type ModelSlot = "embed" | "rerank" | "generate";
-
-/** qmd's own three models. */
-export const DEFAULT_QMD_MODELS: Record<ModelSlot, string> = {
-  embed: "hf:ggml-org/embeddinggemma-300M-GGUF/embeddinggemma-300M-Q8_0.gguf",
-  rerank: "hf:ggml-org/Qwen3-Reranker-0.6B-Q8_0-GGUF/qwen3-reranker-0.6b-q8_0.gguf",
-  generate: "hf:tobil/qmd-query-expansion-1.7B-gguf/qmd-query-expansion-1.7B-q4_k_m.gguf",
-};
 
 const VARIABLES: Record<ModelSlot, string> = {
   embed: "QMD_EMBED_MODEL",

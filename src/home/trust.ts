@@ -1,11 +1,11 @@
-import { mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, relative, resolve } from "node:path";
+import { DEFAULT_QMD_MODELS } from "../embed/spec.ts";
 import { printableLine } from "../printable.ts";
 import { sha256 } from "../sha256.ts";
 import { isObject, textAt, type JsonObject } from "../json.ts";
 import type { QmdCollectionConfig, QmdConfig } from "./index-yml.ts";
-import { absolutePath, envText, linkedFile, realPath, type Env } from "./paths.ts";
-import { DEFAULT_QMD_MODELS, type ModelSlot } from "./qmd-models.ts";
+import { absolutePath, envText, realPath, type Env } from "./paths.ts";
+import type { ModelSlot } from "./qmd-models.ts";
 import { textOfFile } from "./read-text.ts";
 
 /** What a configuration that came with a checkout may not do unasked. */
@@ -108,7 +108,7 @@ export async function recordTrust(
   return withWriterLock(trustFile, async () => {
     const records = readRecords(trustFile);
     const record = { hooks: digest, trustedAt: now.toISOString() };
-    writeRecords(trustFile, { ...records, [resolve(configPath)]: record });
+    await writeRecords(trustFile, { ...records, [resolve(configPath)]: record });
   });
 }
 
@@ -117,7 +117,7 @@ export async function revokeTrust(trustFile: string, configPath: string): Promis
   const { withWriterLock } = await import("../store/lock.ts");
   return withWriterLock(trustFile, async () => {
     const { [resolve(configPath)]: record, ...others } = readRecords(trustFile);
-    if (record !== undefined) writeRecords(trustFile, others);
+    if (record !== undefined) await writeRecords(trustFile, others);
     return record !== undefined;
   });
 }
@@ -140,16 +140,9 @@ function readRecords(trustFile: string): JsonObject {
   }
 }
 
-function writeRecords(trustFile: string, records: JsonObject): void {
-  mkdirSync(dirname(trustFile), { recursive: true, mode: 0o700 });
-  const temporary = `${trustFile}.${process.pid}.${crypto.randomUUID().slice(0, 8)}.tmp`;
-  try {
-    writeFileSync(temporary, `${JSON.stringify(records, null, 2)}\n`, { mode: 0o600, flag: "wx" });
-    renameSync(temporary, linkedFile(trustFile));
-  } catch (error) {
-    rmSync(temporary, { force: true });
-    throw error;
-  }
+async function writeRecords(trustFile: string, records: JsonObject): Promise<void> {
+  const { replaceFile } = await import("./replace-file.ts");
+  await replaceFile(trustFile, `${JSON.stringify(records, null, 2)}\n`);
 }
 
 /**

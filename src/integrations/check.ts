@@ -1,4 +1,4 @@
-import { MemqError, messageOf } from "../errors.ts";
+import { MemqError, reasonOf } from "../errors.ts";
 import { CLIENTS } from "./clients.ts";
 import { greetingOf } from "./handshake.ts";
 import type { Launch, SetupRequest } from "./setup.ts";
@@ -34,7 +34,7 @@ export async function checkClients(
       for (const launch of launches) results.push(await checked(launch));
     } catch (error) {
       // One client's broken file must not hide how the others are.
-      results.push({ client: client.id, server: "memq", ok: false, error: sentenceOf(error) });
+      results.push({ client: client.id, server: "memq", ok: false, error: reasonOf(error) });
     }
   }
   if (results.length > 0) return results;
@@ -51,11 +51,6 @@ async function checked(launch: Launch): Promise<CheckResult> {
     const { version, tools } = await greetingOf(launch);
     return { ...result, ok: true, version, tools };
   } catch (error) {
-    return { ...result, ok: false, error: sentenceOf(error) };
+    return { ...result, ok: false, error: reasonOf(error) };
   }
-}
-
-/** Without an end mark, since it becomes part of a sentence. */
-function sentenceOf(error: unknown): string {
-  return messageOf(error).replace(/\.$/, "");
 }

@@ -49,6 +49,7 @@ type Models = {
   ready: Map<string, Loaded>;
 };
 
+/** An engine that has loaded nothing yet; llama.cpp itself is loaded with the first model. */
 export function modelEngine(runtime: () => Promise<Runtime>): Engine {
   const models: Models = { runtime, byPath: new Map(), ready: new Map() };
   return {

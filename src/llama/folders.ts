@@ -31,6 +31,7 @@ export function privateTempFolder(base = systemTemp()): string {
   return path;
 }
 
+/** Where `privateTempFolder` makes its folder, below `base`. */
 export function privateTempPath(base: string): string {
   return join(base, `memq-${process.getuid?.() ?? 0}`);
 }

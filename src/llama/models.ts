@@ -8,18 +8,6 @@ import { cacheHome, createFolder } from "./folders.ts";
 import { checkGguf } from "./gguf.ts";
 import { parseModelSource, taggedFile, type ModelSource } from "./model-source.ts";
 
-/** The models that are used when none is named. */
-export const defaultModels = {
-  agent: {
-    embed: "hf:ggml-org/embeddinggemma-300m-qat-q8_0-GGUF/embeddinggemma-300m-qat-Q8_0.gguf",
-  },
-  qmd: {
-    embed: "hf:ggml-org/embeddinggemma-300M-GGUF/embeddinggemma-300M-Q8_0.gguf",
-    rerank: "hf:ggml-org/Qwen3-Reranker-0.6B-Q8_0-GGUF/qwen3-reranker-0.6b-q8_0.gguf",
-    generate: "hf:tobil/qmd-query-expansion-1.7B-gguf/qmd-query-expansion-1.7B-q4_k_m.gguf",
-  },
-};
-
 /** Folders where models are: `own` is downloaded to, in all of them is looked. */
 export type ModelFolders = { own: string; others: string[] };
 

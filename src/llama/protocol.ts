@@ -70,14 +70,17 @@ export function messageReader(): (chunk: Buffer) => unknown[] {
   };
 }
 
+/** A message as it goes over the socket, its line end included. */
 export function messageLine(message: HostRequest | HostReply | HostHello): string {
   return `${JSON.stringify(message)}\n`;
 }
 
+/** A vector as base64 of its 32-bit floats, little endian. */
 export function encodedVector(vector: Float32Array): string {
   return Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength).toString("base64");
 }
 
+/** The vector that `encodedVector` wrote. */
 export function decodedVector(text: string): Float32Array {
   // A copy: Buffer's pool does not align to four bytes.
   return new Float32Array(new Uint8Array(Buffer.from(text, "base64")).buffer);

@@ -8,6 +8,7 @@ import { dateInZone } from "../notes/dates.ts";
 import { whileOnlyAppender } from "./append-lock.ts";
 import { isRealDate } from "./dates.ts";
 
+export type AppendRequest = { text: string; target?: "daily" | "long-term" | undefined; date?: string | undefined };
 export type AppendResult = { path: string; startLine: number; endLine: number };
 
 /**
@@ -15,10 +16,7 @@ export type AppendResult = { path: string; startLine: number; endLine: number };
  * that is there is ever rewritten. A new daily note begins with its date as a heading. Appends to one note wait for each other,
  * so that the reported lines are true.
  */
-export function appendForAgent(
-  { home, memory }: AgentHome,
-  request: { text: string; target?: "daily" | "long-term" | undefined; date?: string | undefined },
-): Promise<AppendResult> {
+export function appendForAgent({ home, memory }: AgentHome, request: AppendRequest): Promise<AppendResult> {
   const { text, target = "daily", date } = request;
   const workspace = home.workspace ?? "";
   const lock = `${home.indexPath}.append`;
@@ -61,7 +59,7 @@ export async function appendToMemory(options: {
     });
   }
   const path = target === "daily" ? `memory/${date}.md` : "MEMORY.md";
-  const text = options.text.replace(/\n*$/, "\n");
+  const text = endedOnce(options.text);
   const heading = target === "daily" ? `# ${date}\n\n` : "";
   try {
     const note = await placeOf(workspace, path);
@@ -76,6 +74,13 @@ export async function appendToMemory(options: {
       cause: error,
     });
   }
+}
+
+/** Text with one final newline. */
+function endedOnce(text: string): string {
+  let end = text.length;
+  while (text[end - 1] === "\n") end -= 1;
+  return `${text.slice(0, end)}\n`;
 }
 
 type AppendedLines = Pick<AppendResult, "startLine" | "endLine">;

@@ -18,5 +18,15 @@ export function citationOf(hit: { path: string; startLine: number; endLine: numb
 
 /** The snippet with a footer that names its source. */
 export function withSource(snippet: string, citation: string): string {
-  return `${snippet.trim()}\n\nSource: ${citation}`;
+  return `${snippet.trim()}${footerOf(citation)}`;
+}
+
+/** The snippet without the footer that `withSource` gave it. */
+export function withoutSource(snippet: string, citation: string | undefined): string {
+  const footer = citation === undefined ? "" : footerOf(citation);
+  return snippet.endsWith(footer) ? snippet.slice(0, snippet.length - footer.length) : snippet;
+}
+
+function footerOf(citation: string): string {
+  return `\n\nSource: ${citation}`;
 }

@@ -6,23 +6,25 @@ export type DeltaThresholds = { deltaBytes: number; deltaMessages: number };
 export type TranscriptDeltas = {
   /**
    * Looks at a transcript that grew; true when, since the last true, it grew by `deltaBytes` or by `deltaMessages` lines. A
-   * threshold of 0 or less is reached by any growth. A file seen for the first time counts from `indexedBytes`.
+   * threshold of 0 or less is reached by any growth. A file seen for the first time counts from `indexedBytes`. True of a folder too:
+   * it came, with transcripts in it.
    */
   grown(path: string, indexedBytes: number): Promise<boolean>;
 };
 
 type Counter = { size: number; bytes: number; messages: number };
 
+/** Counts the growth of transcripts in this process, in which nothing is known at first. */
 export function transcriptDeltas(thresholds: DeltaThresholds): TranscriptDeltas {
   const counters = new Map<string, Counter>();
   /** Looks come one after another: two at once would not add up, and the older size of two would seem a file that shrank. */
   let last: Promise<unknown> = Promise.resolve();
 
   async function look(path: string, indexedBytes: number): Promise<boolean> {
-    const size = await stat(path)
-      .then((stats) => stats.size)
-      .catch(() => null);
-    if (size === null) return false;
+    const stats = await stat(path).catch(() => null);
+    if (stats === null) return false;
+    if (stats.isDirectory()) return true;
+    const { size } = stats;
     const counter = counters.get(path) ?? { size: indexedBytes, bytes: 0, messages: 0 };
     counters.set(path, counter);
     // A file that shrank was rotated or rewritten: all of it is new.

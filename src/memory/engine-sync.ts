@@ -1,5 +1,4 @@
 import { asMemqError, MemqError } from "../errors.ts";
-import type { Home } from "../home/types.ts";
 import { hasDocuments } from "../store/documents.ts";
 import type { SyncReport } from "../sync/report.ts";
 import type { ServedAgent } from "./backend.ts";
@@ -88,7 +87,9 @@ export async function openEngineSync(
     async close() {
       clearTimeout(idle);
       freshness?.close();
-      if (isLive) await syncEnded(agent.home);
+      if (!isLive) return;
+      const { syncsEnded } = await import("../sync/client.ts");
+      await syncsEnded(agent.home.indexPath);
     },
   };
 }
@@ -183,12 +184,6 @@ function inTime(work: Promise<void>, deadline: number): Promise<boolean> {
     deadline,
     false,
   );
-}
-
-/** A sync in a Worker lets go of its lock before the process ends. */
-async function syncEnded(home: Home): Promise<void> {
-  const { isSyncing } = await import("../sync/client.ts");
-  while (isSyncing(home.indexPath)) await Bun.sleep(5);
 }
 
 async function openKeeper(agent: ServedAgent, options: EngineOptions, tools: KeeperTools): Promise<Keeper> {

@@ -12,7 +12,7 @@ import { providerOpener } from "./provider.ts";
 import type { MemorySearchAnswer, MemorySearchRequest, SearchContext } from "./search.ts";
 import { answerWithoutIndex, searchMemory } from "./search.ts";
 import type { MemoryStatus } from "./status.ts";
-import { readSessions } from "./visibility.ts";
+import { readSessions } from "./session-list.ts";
 
 /** How many files a background sync added, changed and removed. */
 export type Change = { added: number; changed: number; removed: number };

@@ -5,7 +5,7 @@ import { withWriterLock } from "../store/lock.ts";
 import { openIndex, openReadyIndex } from "../store/open.ts";
 import type { Index } from "../store/types.ts";
 import { type FlushAnswer, flushAnswer } from "./flush.ts";
-import { readSessions } from "./visibility.ts";
+import { readSessions } from "./session-list.ts";
 
 export type FlushRequest = {
   sessionKey: string;

@@ -12,12 +12,13 @@ import { cutAtGrapheme } from "../search/snippet.ts";
 import type { Hit, HitExplanation, SearchAnswer, SearchRequest } from "../search/types.ts";
 import type { Index } from "../store/types.ts";
 import type { ServedAgent } from "./backend.ts";
-import { citationOf, citationsShown, withSource } from "./citations.ts";
+import { citationOf, citationsShown, withoutSource, withSource } from "./citations.ts";
 import { judgeScope } from "./scope.ts";
+import { readSessions } from "./session-list.ts";
 import { exportedSessionId, hasTranscripts, sessionFacts } from "./sessions.ts";
 import type { UnavailableAnswer } from "./unavailable.ts";
 import { memoryDisabled, providerUnavailable, sessionsUnavailable } from "./unavailable.ts";
-import { mayAskAgent, readSessions, visibleSessionIds } from "./visibility.ts";
+import { mayAskAgent, visibleSessionIds } from "./visibility.ts";
 
 export type MemorySearchRequest = {
   query: string;
@@ -270,8 +271,8 @@ function withinBudget(results: MemoryResult[], { backend, memory }: ServedAgent)
 
 function fitting({ snippet, citation }: MemoryResult, chars: number): string {
   if (snippet.length <= chars) return snippet;
-  const footer = citation === undefined ? "" : withSource("", citation);
-  const text = snippet.slice(0, snippet.length - footer.length);
+  const text = withoutSource(snippet, citation);
+  const footer = snippet.slice(text.length);
   return chars > footer.length ? `${cutAtGrapheme(text, chars - footer.length)}${footer}` : cutAtGrapheme(text, chars);
 }
 

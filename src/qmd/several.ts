@@ -12,6 +12,8 @@ import { linesOf } from "./text.ts";
 const SIMILAR = 3;
 /** For so many missing names of a list it is said what they are like, which takes a look at every path. */
 const MOST_COMPARED = 20;
+/** More names than this in a list are refused: each is looked up by itself. */
+const MOST_NAMES = 10_000;
 /** In characters. */
 const LONGEST_GLOB = 4096;
 
@@ -37,23 +39,26 @@ type Asking = {
   open: OpenQmd;
   /** Told of each name that is no document. */
   say: (sentence: string) => void;
+  /** Aborted when nobody waits for the answer any more. */
+  signal: AbortSignal | undefined;
   /** Further indexes that names lead to, each opened once. */
   others: Map<string, OpenQmd>;
 };
 
 /**
  * The documents that a glob, or a list of names and docids, means. `say` is told of each name that is none. Null: nothing was found
- * where that is a failure. Indexes of documents that are returned and not `open` are the caller's to close.
+ * where that is a failure. Throws `TOO_MANY_NAMES`. Indexes of documents that are returned and not `open` are the caller's to close.
  */
 export async function wantedDocuments(
   open: OpenQmd,
   pattern: string,
   say: (sentence: string) => void,
+  signal?: AbortSignal,
 ): Promise<Wanted[] | null> {
   const others = new Map<string, OpenQmd>();
   let found: Wanted[] | null = null;
   try {
-    return (found = await foundBy({ open, say, others }, pattern));
+    return (found = await foundBy({ open, say, signal, others }, pattern));
   } finally {
     const used = new Set(found?.map((wanted) => wanted.open));
     for (const other of others.values()) if (!used.has(other)) other.index.close();
@@ -97,9 +102,13 @@ const COMMAS = 4;
  * A name may hold commas itself: of the pieces that could be one name the longest run that is a document counts. Longer runs than any
  * name has are not tried, else the look-ups grow with the square of the list.
  */
-async function listed({ open, say, others }: Asking, list: string): Promise<Wanted[]> {
+async function listed({ open, say, signal, others }: Asking, list: string): Promise<Wanted[]> {
   const context = resolveContext(open);
   const pieces = list.split(",");
+  if (pieces.length > MOST_NAMES) {
+    const sentence = `The list has ${pieces.length} names; at most ${MOST_NAMES} are looked up at once.`;
+    throw new MemqError("TOO_MANY_NAMES", sentence, { hint: "Ask for them in parts, or by a glob." });
+  }
   const longest = 1 + Math.max(COMMAS, mostCommas(open.index) + mostCommasAround(open));
   const found: Wanted[] = [];
   let missing = 0;
@@ -111,6 +120,7 @@ async function listed({ open, say, others }: Asking, list: string): Promise<Want
     if (name === "") continue;
     // A server answers others between two names.
     await setImmediate();
+    signal?.throwIfAborted();
     const { open: other, asked } = await lookedUp(open, name, others);
     const { resolution } = asked;
     if (resolution.kind === "document") {

@@ -1,4 +1,4 @@
-import { textScoreOf } from "./fuse.ts";
+import { RRF_K, textScoreOf, topRankBonus } from "./fuse.ts";
 import type { QueryList } from "./lists.ts";
 import { retrievalShare } from "./rerank.ts";
 import type { Hit } from "./types.ts";
@@ -47,9 +47,6 @@ type Contribution = {
   rrfContribution: number;
 };
 
-/** The constant of reciprocal rank fusion. */
-const K = 60;
-
 /** Explains each hit: `before` and `after` reranking. */
 export function explainHits(
   before: readonly Hit[],
@@ -84,8 +81,8 @@ export function explainHits(
 function summed(contributions: Contribution[]) {
   const baseScore = contributions.reduce((sum, { rrfContribution }) => sum + rrfContribution, 0);
   const bestRank = Math.min(...contributions.map((one) => one.rank));
-  const topRankBonus = bestRank === 1 ? 0.05 : bestRank <= 3 ? 0.02 : 0;
-  return { baseScore, topRankBonus, totalScore: baseScore + topRankBonus, contributions };
+  const bonus = topRankBonus(bestRank);
+  return { baseScore, topRankBonus: bonus, totalScore: baseScore + bonus, contributions };
 }
 
 type Places = Map<number, { rank: number; score: number }>;
@@ -106,7 +103,9 @@ function contributionOf(list: QueryList, listIndex: number, places: Places | und
   const weight = list.weight * 2;
   const backendScore = source === "fts" ? textScoreOf(place.score, "bm25") : place.score;
   const { rank } = place;
-  return [{ listIndex, source, queryType, query, rank, weight, backendScore, rrfContribution: weight / (K + rank) }];
+  return [
+    { listIndex, source, queryType, query, rank, weight, backendScore, rrfContribution: weight / (RRF_K + rank) },
+  ];
 }
 
 /** The explanation in lines for people. */

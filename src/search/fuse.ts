@@ -80,19 +80,28 @@ function shares(rule: FusionRule): { vectorShare: number; textShare: number } {
   return { vectorShare: rule.vectorWeight / sum, textShare: rule.textWeight / sum };
 }
 
+/** The constant of reciprocal rank fusion. */
+export const RRF_K = 60;
+
+/** What qmd's reciprocal rank fusion adds for the best rank, from 1, that any list gives. */
+export function topRankBonus(bestRank: number): number {
+  if (bestRank === 1) return 0.05;
+  return bestRank <= 3 ? 0.02 : 0;
+}
+
 /** One ranked list of passage or document ids, best first. */
 export type RankedList = { ids: number[]; weight: number };
 
 /**
- * qmd's published reciprocal rank fusion over the lists of its `query`: the sum of `weight / (k + rank)`, rank counted from 1, plus
- * 0.05 for what is first in any list and 0.02 for what is second or third. Best first; equal scores keep the order of appearance.
+ * qmd's published reciprocal rank fusion over the lists of its `query`: the sum of `weight / (60 + rank)`, rank counted from 1, plus
+ * a bonus for the best rank in any list. Best first; equal scores keep the order of appearance.
  */
-export function reciprocalRankFusion(lists: RankedList[], k = 60): { id: number; score: number }[] {
+export function reciprocalRankFusion(lists: RankedList[]): { id: number; score: number }[] {
   const sums = new Map<number, { score: number; bestRank: number }>();
   for (const { ids, weight } of lists) {
     for (const [index, id] of ids.entries()) {
       const entry = sums.get(id);
-      const part = weight / (k + index + 1);
+      const part = weight / (RRF_K + index + 1);
       if (entry) {
         entry.score += part;
         entry.bestRank = Math.min(entry.bestRank, index + 1);
@@ -100,6 +109,6 @@ export function reciprocalRankFusion(lists: RankedList[], k = 60): { id: number;
     }
   }
   return [...sums]
-    .map(([id, { score, bestRank }]) => ({ id, score: score + (bestRank === 1 ? 0.05 : bestRank <= 3 ? 0.02 : 0) }))
+    .map(([id, { score, bestRank }]) => ({ id, score: score + topRankBonus(bestRank) }))
     .sort((a, b) => b.score - a.score);
 }

@@ -12,6 +12,7 @@ export type PackedTexts = {
 
 const BETWEEN = " \n ";
 
+/** Packs texts, in their order. */
 export function packedTexts(texts: readonly string[]): PackedTexts {
   const text = ["", ...texts, ""].join(BETWEEN);
   const width = Buffer.byteLength(text) === text.length ? 1 : 2;

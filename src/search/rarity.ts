@@ -16,6 +16,7 @@ export type Rarity = {
   neighbours: Alike[];
 };
 
+/** Looks up in the index how rare the terms of a query are, with what is like them. */
 export function rarityOf(index: Index, parsed: ParsedQuery): Rarity {
   const { synonyms, neighbours } = alikeTermsOf(parsed.terms);
   const frequencies = documentFrequencies(

@@ -122,13 +122,19 @@ export function similarNames(context: ResolveContext, name: string, most: number
 /** Edits beyond which two names are not alike. */
 const LEAST_LIKE = 5;
 
-/** A name as it stands, and percent-decoded where that is something else. */
+/** No system has a longer path, and a name of a hundred thousand parts takes minutes to be looked for folder by folder. */
+const MOST_CHARACTERS = 4096;
+
+/** A name as it stands, and percent-decoded where that is something else; only such as a file may have. */
 export function spellingsOf(name: string): string[] {
+  return [...new Set([name, percentDecoded(name)])].filter((one) => one.length <= MOST_CHARACTERS);
+}
+
+function percentDecoded(name: string): string {
   try {
-    const decoded = decodeURIComponent(name);
-    return decoded === name ? [name] : [name, decoded];
+    return decodeURIComponent(name);
   } catch {
-    return [name];
+    return name;
   }
 }
 

@@ -123,6 +123,7 @@ export function scopeOf(index: Index, request: SearchRequest): Scope {
   return documents.length === 0 ? { collections: [] } : { collections, documentIds: documents.map(({ id }) => id) };
 }
 
+/** The collections of a home by name. */
 export function collectionsByName(home: Home): Map<string, Collection> {
   return new Map(home.collections.map((collection) => [collection.name, collection]));
 }

@@ -6,6 +6,7 @@ import { expectMuchWork } from "../long-running.ts";
 import { cacheSpace, servingIdentity } from "../store/identity.ts";
 import type { Index, VectorCandidate, VectorIdentity } from "../store/types.ts";
 import { cosinesOf, nearestPassages } from "../store/nearest.ts";
+import { vectorDimensions } from "../store/vector-table.ts";
 import { enough, type LegScope } from "./leg.ts";
 import { embedQueryBy, failureMakesUnavailable } from "./query-vector.ts";
 
@@ -85,12 +86,19 @@ async function vectorLeg(
     return { ...without(`Searched by keywords only: ${embedded.error.message}`), failure: embedded.error };
   }
   const { vector } = embedded;
+  const stored = vectorDimensions(index);
+  if (stored !== null && stored !== vector.length) return without(ofAnotherLength(provider, vector.length, stored));
   return {
     nearest: () => enough(index, scope, (within) => nearestPassages(index, vector, within)),
     cosines: (ids) => cosinesOf(index, vector, ids),
     degraded: false,
     notices: [],
   };
+}
+
+/** A model that was exchanged under its name: the two can't be compared, whatever the identity says. */
+function ofAnotherLength({ model }: EmbeddingProvider, now: number, stored: number): string {
+  return `Searched by keywords only: ${model} gives vectors of ${now} numbers now, and those of the index have ${stored}. To embed everything anew, run \`embed -f\`, or \`memory index --force\` for an agent's memory.`;
 }
 
 /** Whether a query that `provider` embeds lies in the space of the vectors at hand; how passages were cut does not matter to that. */

@@ -49,6 +49,7 @@ export function pruneVectorCache(index: Index, maxEntries: number): number {
   return rows;
 }
 
+/** How many vectors the embedding cache holds. */
 export function cachedVectorCount(index: Index): number {
   return index.db.query<{ n: number }, []>("SELECT count(*) AS n FROM memq_embedding_cache").get()?.n ?? 0;
 }
@@ -61,6 +62,7 @@ export function llmCacheKey(kind: "expandQuery" | "rerank", body: Record<string,
   return sha256(kind + JSON.stringify(body));
 }
 
+/** The answer of a model that is kept under a key of `llmCacheKey`, or null. */
 export function readLlmCache(index: Index, key: string): string | null {
   return (
     index.db.query<{ result: string }, [string]>("SELECT result FROM llm_cache WHERE hash = ?").get(key)?.result ?? null

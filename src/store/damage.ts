@@ -75,6 +75,7 @@ export function reportDamage(path: string, inode = statSync(path, { throwIfNoEnt
 /** Path of the index that was opened last. */
 let lastOpened: string | null = null;
 
+/** Remembers the index that this process works with, for `reportDamageMet`. */
 export function rememberOpened(path: string): void {
   lastOpened = path;
 }

@@ -93,10 +93,12 @@ export function nextIdentity(index: Index): VectorIdentity | null {
   return readIdentity(index, NEXT);
 }
 
+/** Sets the identity of the vectors that searches use; null: there are none. */
 export function writeServing(index: Index, identity: VectorIdentity | null): void {
   writeMeta(index, SERVING, identity === null ? null : JSON.stringify(identity));
 }
 
+/** Sets the identity that a rebuild leads to; null: none is under way. */
 export function writeNext(index: Index, identity: VectorIdentity | null): void {
   writeMeta(index, NEXT, identity === null ? null : JSON.stringify(identity));
 }

@@ -21,7 +21,7 @@ const ONE_SEARCH_CACHE_KB = 500;
 Database.MAX_QUERY_CACHE_SIZE = 500;
 
 /**
- * Opens an index; the only place in the program that opens an SQLite file of ours.
+ * Opens an index.
  *
  * `write` creates the file and its folder, migrates its schema and rebuilds a damaged one beside (see `Index.warnings`).
  * `read` writes nothing: a missing, damaged or not yet migrated file answers as an index that holds nothing (`Index.state`).

@@ -115,6 +115,7 @@ export function tableNames(db: Database): Set<string> {
 /** The version of our tables in a file, 0 when there are none, and whether documents that qmd wrote have not been cut yet. */
 export type SchemaState = { version: number; isUncut: boolean };
 
+/** Reads the state of our tables from a file whose tables have these names. */
 export function schemaState(db: Database, tables: ReadonlySet<string>): SchemaState {
   if (!tables.has("memq_meta")) return { version: 0, isUncut: false };
   const rows = db.query("SELECT key, value FROM main.memq_meta WHERE key IN ('schema', 'uncut')").values();

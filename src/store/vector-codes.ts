@@ -1,5 +1,6 @@
 import { type CodeMemory, codeMemory, WORDS_MULTIPLE } from "./code-memory.ts";
 import { readMeta, changeStamp } from "./meta.ts";
+import { lastPassageId } from "./passages.ts";
 import { cosine, descending, lengthOf } from "./ranking.ts";
 import { innerProducts, lowest, OUTSIDE, writeCode } from "./vector-bits.ts";
 import { isPackedEmpty } from "./vector-packed.ts";
@@ -110,7 +111,7 @@ function currentTable(index: Index, old: CodeTable | null, dimensions: number): 
   if (old?.generation === generation) {
     const newest = newestRows(index);
     const added = newest.packed - old.newest.packed + newest.shadow - old.newest.shadow;
-    const passages = newestPassage(index) - old.newest.passage;
+    const passages = lastPassageId(index) - old.newest.passage;
     if (added + passages <= Math.max(MUCH, old.length / 4)) return old;
   }
   return emptyTable(generation, dimensions, meanVector(index, dimensions));
@@ -160,7 +161,7 @@ function meanVector(index: Index, dimensions: number): Float32Array {
  * which would otherwise add it once more.
  */
 function* addEntries(index: Index, table: CodeTable): Generator<void> {
-  const newest = { ...newestRows(index), passage: newestPassage(index) };
+  const newest = { ...newestRows(index), passage: lastPassageId(index) };
   const isKnown = (row: number): boolean => (row < 0 ? -row <= newest.packed : row <= newest.shadow);
   if (table.length === 0) {
     for (const page of vectorPages(index)) {
@@ -213,10 +214,6 @@ function* addPassages(
     }
     yield;
   }
-}
-
-function newestPassage(index: Index): number {
-  return index.db.query<{ id: number | null }, []>("SELECT max(id) AS id FROM memq_passages").get()?.id ?? 0;
 }
 
 function addEntry(table: CodeTable, entry: PassageOfRow, vector: Float32Array): void {

@@ -18,12 +18,14 @@ export function bytesToVector(bytes: Uint8Array): Float32Array {
     : new Float32Array(bytes.slice().buffer);
 }
 
+/** Stores a vector, in place of one that has its key already. */
 export function putPacked(index: Index, table: PackedTable, vectorKey: string, vector: Float32Array): void {
   index.db
     .query(`INSERT OR REPLACE INTO ${table}(vector_key, embedding) VALUES (?, ?)`)
     .run(vectorKey, vectorBytes(vector));
 }
 
+/** Deletes a vector, if there is one of this key. */
 export function deletePacked(index: Index, table: PackedTable, vectorKey: string): void {
   index.db.query(`DELETE FROM ${table} WHERE vector_key = ?`).run(vectorKey);
 }
@@ -48,6 +50,7 @@ export function getPackedRows(index: Index, table: PackedTable, ids: readonly nu
   return new Map(rows.map((row) => [row.id, bytesToVector(row.embedding)]));
 }
 
+/** Whether the table holds no vector. */
 export function isPackedEmpty(index: Index, table: PackedTable): boolean {
   return index.db.query(`SELECT 1 FROM ${table} LIMIT 1`).get() === null;
 }

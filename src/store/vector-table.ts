@@ -49,7 +49,9 @@ export function checkDimensions(index: Index, length: number): void {
   throw new MemqError(
     "VECTOR_DIMENSIONS",
     `Embedding dimension mismatch: existing vectors are ${stored}d but the current model produces ${length}d.`,
-    { hint: "Run 'embed -f' to embed again with the new model." },
+    {
+      hint: "Run 'embed -f', or 'memory index --force' for an agent's memory, to embed everything again with the new model.",
+    },
   );
 }
 
@@ -167,6 +169,7 @@ export function rowsOfKeys(index: Index, keys: readonly string[]): number[] {
 /** The highest row ids in use; row ids are never used twice. */
 export type NewestRows = { packed: number; shadow: number };
 
+/** Reads the highest row ids of both forms; 0 where there are none. */
 export function newestRows(index: Index): NewestRows {
   const highest = (sql: string): number => index.db.query<{ id: number | null }, []>(sql).get()?.id ?? 0;
   return {

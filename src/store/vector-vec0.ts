@@ -19,6 +19,7 @@ export function createVec0(index: Index, dimensions: number): void {
     hash_seq TEXT PRIMARY KEY, embedding float[${dimensions}] distance_metric=cosine, chunk_size=${CHUNK_SIZE})`);
 }
 
+/** Drops `vectors_vec` with all its vectors. */
 export function dropVec0(index: Index): void {
   index.db.run("DROP TABLE IF EXISTS vectors_vec");
 }
@@ -29,12 +30,14 @@ export function putVec0(index: Index, vectorKey: string, vector: Float32Array): 
   index.db.query("INSERT INTO vectors_vec(hash_seq, embedding) VALUES (?, ?)").run(vectorKey, vectorBytes(vector));
 }
 
+/** Deletes a vector, if there is one of this key. */
 export function deleteVec0(index: Index, vectorKey: string): void {
   // Asking the ordinary table first spares the extension a scan when the key is new.
   const known = index.db.query("SELECT 1 FROM vectors_vec_rowids WHERE id = ?").get(vectorKey);
   if (known !== null) index.db.query("DELETE FROM vectors_vec WHERE hash_seq = ?").run(vectorKey);
 }
 
+/** The vector of a key, or null. */
 export function getVec0(index: Index, vectorKey: string): Float32Array | null {
   const row = index.db
     .query<{ embedding: Uint8Array }, [string]>("SELECT embedding FROM vectors_vec WHERE hash_seq = ?")

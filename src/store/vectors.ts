@@ -10,7 +10,7 @@ import {
 } from "./identity.ts";
 import { inTransaction } from "./open.ts";
 import { sqlText } from "./schema.ts";
-import { getPacked, putPacked, scanPacked } from "./vector-packed.ts";
+import { getPacked, packedDimensions, putPacked, scanPacked } from "./vector-packed.ts";
 import { shadowLayout } from "./vector-shadow.ts";
 import {
   absorbPacked,
@@ -19,6 +19,7 @@ import {
   deleteVector,
   getVectors,
   putVector,
+  vectorDimensions,
 } from "./vector-table.ts";
 import type { Index, MissingVector, VectorIdentity, VectorToStore } from "./types.ts";
 
@@ -77,6 +78,13 @@ export function hasVectors(index: Index): boolean {
   );
 }
 
+/** Length of the vectors that are there of this identity, serving or waiting to be swapped in; null when there are none. */
+export function storedDimensions(index: Index, identity: VectorIdentity): number | null {
+  if (isServing(index, identity)) return vectorDimensions(index);
+  const next = nextIdentity(index);
+  return next !== null && sameIdentity(next, identity) ? packedDimensions(index, "memq_next_vectors") : null;
+}
+
 /** SQL: whether passage `p` has its vector. qmd books a vector before it stores it, so both are asked for. */
 function hasVector(index: Index, identity: VectorIdentity): string {
   if (!isServing(index, identity)) {
@@ -96,7 +104,7 @@ function hasVector(index: Index, identity: VectorIdentity): string {
 /**
  * Stores new vectors in one transaction. When others of another identity serve, these wait beside them until
  * `swapVectors`. A vector whose passage is gone meanwhile goes to the embedding cache.
- * Throws `VECTOR_DIMENSIONS` when lengths differ from what is stored or from one another.
+ * Throws `VECTOR_DIMENSIONS` when lengths differ from what serves or from one another.
  */
 export function putVectors(index: Index, identity: VectorIdentity, vectors: readonly VectorToStore[]): void {
   if (vectors.length === 0) return;
@@ -106,7 +114,7 @@ export function putVectors(index: Index, identity: VectorIdentity, vectors: read
       if (servingIdentity(index)?.provider !== identity.provider) writeServing(index, identity);
       absorbPacked(index);
     } else {
-      stage(index, identity);
+      stage(index, identity, vectors[0]?.vector.length ?? 0);
     }
     const unwanted = new Map<string, Float32Array>();
     for (const { vectorKey, textHash, vector } of vectors) {
@@ -125,11 +133,12 @@ export function putVectors(index: Index, identity: VectorIdentity, vectors: read
   });
 }
 
-/** Begins collecting vectors of an identity, dropping what was collected for another. */
-function stage(index: Index, identity: VectorIdentity): void {
+/** Begins collecting vectors of an identity, dropping what was collected for another, or by a model that was exchanged since. */
+function stage(index: Index, identity: VectorIdentity, length: number): void {
   const next = nextIdentity(index);
-  if (next !== null && sameIdentity(next, identity)) return;
-  if (next !== null) cacheStaged(index, next);
+  const isSame = next !== null && sameIdentity(next, identity);
+  if (isSame && (packedDimensions(index, "memq_next_vectors") ?? length) === length) return;
+  if (next !== null && !isSame) cacheStaged(index, next);
   index.db.run("DELETE FROM memq_next_vectors");
   writeNext(index, identity);
 }

@@ -68,9 +68,12 @@ async function syncOnce(home: Home, options: StartOptions): Promise<SyncReport> 
   return join(started, onProgress, signal);
 }
 
-/** Whether a sync of this index runs in this process. */
-export function isSyncing(indexPath: string): boolean {
-  return running.has(indexPath) || running.has(lockedPath(indexPath, []));
+/** Resolves when no sync of this index runs in this process: each lets go of its lock before the process may end. */
+export async function syncsEnded(indexPath: string): Promise<void> {
+  const underWay = (): Running[] => [indexPath, lockedPath(indexPath, [])].flatMap((path) => running.get(path) ?? []);
+  for (let syncs = underWay(); syncs.length > 0; syncs = underWay()) {
+    await Promise.allSettled(syncs.map(({ result }) => result));
+  }
 }
 
 function covers(current: WorkerSyncOptions, wanted: WorkerSyncOptions): boolean {

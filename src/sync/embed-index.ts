@@ -27,7 +27,8 @@ export function embedIndex(home: Home, options: EmbedOptions): Promise<EmbedResu
   return withWriterLock(
     lockedPath(home.indexPath, []),
     async () => {
-      if (force) await tryProvider(home, signal);
+      const onWait = (waiting: string): void => onProgress({ phase: "embed", done: 0, total: 0, waiting });
+      const dimensions = force ? await triedProvider(home, signal, onWait) : undefined;
       const index = openIndex(home.indexPath, { mode: "write" });
       try {
         if (force) clearVectors(index, collections === undefined ? {} : { collections });
@@ -40,6 +41,7 @@ export function embedIndex(home: Home, options: EmbedOptions): Promise<EmbedResu
           skipped: [],
           warnings: [],
           collections,
+          dimensions,
         });
       } finally {
         index.close();
@@ -49,12 +51,17 @@ export function embedIndex(home: Home, options: EmbedOptions): Promise<EmbedResu
   );
 }
 
-/** Nothing is thrown away for a provider that does not answer. */
-async function tryProvider({ embedding, kind }: Home, signal: AbortSignal): Promise<void> {
+/** The length of the provider's vectors. Nothing is thrown away for one that does not answer. */
+async function triedProvider(
+  { embedding, kind }: Home,
+  signal: AbortSignal,
+  onWait: (sentence: string) => void,
+): Promise<number | undefined> {
   const { provider, reason } = await openProvider(embedding, { kind });
   try {
     if (provider === undefined) throw new Error(reason ?? "Embeddings are off.");
-    await provider.embedDocuments([{ text: "A first text." }], signal);
+    const [vector] = await provider.embedDocuments([{ text: "A first text." }], signal, { onWait });
+    return vector?.length;
   } catch (error) {
     signal.throwIfAborted();
     throw new MemqError("EMBED_UNAVAILABLE", messageOf(error), { cause: error });

@@ -6,7 +6,7 @@ import { passageText } from "../notes/passage-text.ts";
 import { contentText, documentsById } from "../store/documents.ts";
 import type { DocumentRow, MissingVector } from "../store/types.ts";
 import { mediaHash } from "./read-document.ts";
-import { reasonOf } from "./scan.ts";
+import { fileProblem } from "./scan.ts";
 import type { CollectionRun } from "./sync-collection.ts";
 
 export type ReadyInput = { row: MissingVector; input: EmbedInput };
@@ -40,7 +40,7 @@ export function createInputs({ home, index }: CollectionRun, takesMedia: boolean
       if (mimeType === null || mediaHash(path, mimeType, data) !== document.hash) return [];
       return [{ row, input: { text: mediaLabel(mimeType, path), media: { mimeType, data } } }];
     } catch (error) {
-      warnings.push(`${absolute} was not embedded: ${reasonOf(error)}.`);
+      warnings.push(`${absolute} was not embedded: ${fileProblem(error)}.`);
       return [];
     }
   };

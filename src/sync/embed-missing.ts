@@ -1,4 +1,5 @@
 import { identityOf } from "../embed/identity.ts";
+import { EmbedError } from "../embed/errors.ts";
 import { openFallback, openProvider } from "../embed/registry.ts";
 import type { EmbeddingProvider } from "../embed/types.ts";
 import { hintOf, MemqError, messageOf } from "../errors.ts";
@@ -9,7 +10,14 @@ import { cacheSpace, sameIdentity, servingIdentity } from "../store/identity.ts"
 import { readMeta, writeMeta } from "../store/meta.ts";
 import type { Index, MissingVector, VectorIdentity } from "../store/types.ts";
 import { compactVectors } from "../store/vector-table.ts";
-import { missingVectorCounts, missingVectors, putVectors, swapVectors } from "../store/vectors.ts";
+import {
+  clearVectors,
+  missingVectorCounts,
+  missingVectors,
+  putVectors,
+  storedDimensions,
+  swapVectors,
+} from "../store/vectors.ts";
 import { createInputs, type Inputs, type ReadyInput } from "./embed-inputs.ts";
 import { jobStoreOf } from "./job-store.ts";
 import { type EmbeddingOutcome, syncCancelled } from "./report.ts";
@@ -26,6 +34,8 @@ const MAX_REJECTED = 2000;
 export type EmbedRun = CollectionRun & {
   provider?: EmbeddingProvider;
   collections?: readonly string[] | undefined;
+  /** Of the provider's vectors, where they are known; a cached one of another length was made by a model that has gone. */
+  dimensions?: number | undefined;
 };
 
 export type EmbedResult = { embedded: number; outcome: EmbeddingOutcome; warnings: string[] };
@@ -77,12 +87,12 @@ async function embedWith(provider: EmbeddingProvider, run: EmbedRun, before: Emb
   const work = workOf(provider, run);
   let outcome: EmbeddingOutcome = { state: "complete" };
   try {
-    await embedAll(work);
+    if (await isExchanged(work)) forgetVectors(work);
+    await embedAll(work).catch((error: unknown) => embedAnew(error, work));
   } catch (error) {
     if (run.signal.aborted) throw syncCancelled();
     const pending = error instanceof MemqError && error.code === "EMBED_PENDING";
-    // A disk or an index that refused has its own advice; that of a provider is for whoever configured it.
-    const hint = error instanceof MemqError ? undefined : hintOf(error);
+    const hint = isOfSettings(error) ? undefined : hintOf(error);
     outcome = { state: pending ? "pending" : "failed", reason: messageOf(error), ...(hint !== undefined && { hint }) };
   }
   return {
@@ -95,6 +105,13 @@ async function embedWith(provider: EmbeddingProvider, run: EmbedRun, before: Emb
       ...(work.refused > 0 ? [`The provider refused ${work.refused} texts; they are found by keyword only.`] : []),
     ],
   };
+}
+
+/** Whether whoever configured the provider has to look at it; a disk, an index or a busy service has advice of its own. */
+function isOfSettings(error: unknown): boolean {
+  return error instanceof EmbedError
+    ? error.kind !== "rate"
+    : error instanceof MemqError && error.code !== "VECTOR_DIMENSIONS";
 }
 
 /** The work of one provider: what it goes by, and how far it got. */
@@ -110,6 +127,8 @@ type Work = {
   done: number;
   /** Texts whose new vectors were saved. */
   saved: number;
+  /** Length of the vectors that came last. */
+  made: number | undefined;
   refused: number;
   /** Passages that can have no vector: pictures where the provider takes none, blanks, texts that it refused. */
   without: number;
@@ -126,6 +145,7 @@ function workOf(provider: EmbeddingProvider, run: EmbedRun): Work {
     total: missingVectorCounts(run.index, identity, run.collections).passages,
     done: 0,
     saved: 0,
+    made: run.dimensions,
     refused: 0,
     without: 0,
   };
@@ -157,8 +177,39 @@ async function embedAll(work: Work): Promise<void> {
   if (home.embedding.cache.enabled) pruneVectorCache(index, home.embedding.cache.maxEntries);
 }
 
-function tellProgress({ run, done, total }: Work): void {
-  run.onProgress({ phase: "embed", done: Math.min(done, total), total });
+/** With `force` and nothing to embed, whether the model makes vectors of another length now than those that are there. */
+async function isExchanged(work: Work): Promise<boolean> {
+  const { provider, run, identity, total } = work;
+  const stored = storedDimensions(run.index, identity);
+  if (!run.force || total > 0 || stored === null || run.dimensions !== undefined) return false;
+  const onWait = (sentence: string): void => tellProgress(work, sentence);
+  // One that can't be asked has nothing to do here either.
+  const [vector] = await provider.embedDocuments([{ text: "A first text." }], run.signal, { onWait }).catch(() => []);
+  if (vector === undefined || vector.length === 0 || vector.length === stored) return false;
+  work.made = vector.length;
+  return true;
+}
+
+/** With `force`, vectors of a model that was exchanged under its name give way to those that it makes now; else `error` is thrown. */
+async function embedAnew(error: unknown, work: Work): Promise<void> {
+  const isOfLength = error instanceof MemqError && error.code === "VECTOR_DIMENSIONS";
+  if (!isOfLength || !work.run.force) throw error;
+  forgetVectors(work);
+  await embedAll(work);
+}
+
+function forgetVectors(work: Work): void {
+  const { run, identity, made } = work;
+  clearVectors(run.index);
+  work.run = { ...run, dimensions: made };
+  work.done = 0;
+  work.without = 0;
+  work.total = missingVectorCounts(run.index, identity, run.collections).passages;
+}
+
+function tellProgress({ run, done, total }: Work, waiting?: string): void {
+  const isHeldUp = waiting === undefined ? {} : { waiting };
+  run.onProgress({ phase: "embed", done: Math.min(done, total), total, ...isHeldUp });
 }
 
 async function embedSlice(work: Work, slice: readonly MissingVector[]): Promise<void> {
@@ -167,8 +218,7 @@ async function embedSlice(work: Work, slice: readonly MissingVector[]): Promise<
   const sharing = new Map<string, number>();
   for (const { vectorKey } of slice) sharing.set(vectorKey, (sharing.get(vectorKey) ?? 0) + 1);
   const fresh = withoutCached(
-    run.index,
-    run.home,
+    run,
     identity,
     distinct(slice, (row) => row.vectorKey),
   );
@@ -193,6 +243,7 @@ async function embedGroup(work: Work, group: readonly ReadyInput[]): Promise<str
         const vector = vectors[i];
         return row === undefined || vector === undefined || vector.length === 0 ? [] : [{ ...row, vector }];
       });
+      work.made = stored[0]?.vector.length ?? work.made;
       putVectors(run.index, identity, stored);
       work.saved += stored.length;
       work.done += positions.length;
@@ -205,21 +256,24 @@ async function embedGroup(work: Work, group: readonly ReadyInput[]): Promise<str
       work.refused += 1;
       refused.push(row.vectorKey);
     },
+    onWait: (sentence) => tellProgress(work, sentence),
   });
   return refused;
 }
 
 /** Stores the vectors that a cache knows; returns the passages that are left. */
 function withoutCached(
-  index: Index,
-  home: Home,
+  { index, home, dimensions }: EmbedRun,
   identity: VectorIdentity,
   rows: readonly MissingVector[],
 ): MissingVector[] {
   if (!home.embedding.cache.enabled) return [...rows];
   const space = cacheSpace(identity);
   const hashes = rows.map(({ textHash }) => textHash);
+  const length = storedDimensions(index, identity) ?? dimensions ?? identity.dimensions;
+  const fits = (vector: Float32Array): boolean => length === null || vector.length === length;
   const cached = readCachedVectors(index, space, hashes);
+  for (const [hash, vector] of cached) if (!fits(vector)) cached.delete(hash);
   const unknown = hashes.filter((hash) => !cached.has(hash));
   // OpenClaw puts no words in front of documents.
   const isAsked = unknown.length > 0 && identity.promptForm === "raw";
@@ -227,7 +281,7 @@ function withoutCached(
   if (foreign !== null) {
     const theirs = foreignCachedVectors(foreign, identity.provider, identity.model, unknown);
     // Theirs were made with their own settings: another length would be another space.
-    for (const [hash, vector] of theirs) if (!fits(vector, identity)) theirs.delete(hash);
+    for (const [hash, vector] of theirs) if (!fits(vector)) theirs.delete(hash);
     writeCachedVectors(index, space, theirs);
     for (const [hash, vector] of theirs) cached.set(hash, vector);
   }
@@ -240,10 +294,6 @@ function withoutCached(
     }),
   );
   return rows.filter(({ textHash }) => !cached.has(textHash));
-}
-
-function fits(vector: Float32Array, { dimensions }: VectorIdentity): boolean {
-  return dimensions === null || vector.length === dimensions;
 }
 
 /** OpenClaw's own index, beside which ours stands. */

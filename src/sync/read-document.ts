@@ -11,7 +11,7 @@ import { indexTokenString } from "../search/tokens.ts";
 import { passageTokenString } from "../search/turns.ts";
 import { sha256 } from "../sha256.ts";
 import type { DocumentDraft, PassageToStore } from "../store/types.ts";
-import { errorCode, reasonOf, type ScannedFile } from "./scan.ts";
+import { errorCode, fileProblem, type ScannedFile } from "./scan.ts";
 
 /** What reading a file came to. */
 export type ReadDocument =
@@ -39,7 +39,7 @@ export function reasonLeftOut(file: ScannedFile, home: Home, collection: Collect
   try {
     bytes = readFileSync(`${collection.root}/${file.path}`);
   } catch (error) {
-    return reasonOf(error);
+    return fileProblem(error);
   }
   if (file.kind === "media") return mediaType(bytes) === null ? NO_MEDIA : null;
   const { text } = decodeNote(bytes);
@@ -68,7 +68,7 @@ export async function readDocument(file: ScannedFile, context: ReadContext): Pro
   try {
     bytes = readFileSync(`${context.collection.root}/${file.path}`);
   } catch (error) {
-    return { kind: "failed", reason: reasonOf(error), gone: errorCode(error) === "ENOENT" };
+    return { kind: "failed", reason: fileProblem(error), gone: errorCode(error) === "ENOENT" };
   }
   try {
     return file.kind === "media" ? mediaDocument(bytes, file, context) : await textDocument(bytes, file, context);

@@ -3,8 +3,11 @@ import type { Skipped } from "./scan.ts";
 
 export type SyncPhase = "scan" | "read" | "write" | "embed";
 
-/** How far a phase is: `scan` in collections, `embed` in passages, `read` and `write` in files, few of which may need writing. */
-export type SyncProgress = { phase: SyncPhase; done: number; total: number };
+/**
+ * How far a phase is: `scan` in collections, `embed` in passages, `read` and `write` in files, few of which may need writing.
+ * `waiting` says in a sentence what holds it up.
+ */
+export type SyncProgress = { phase: SyncPhase; done: number; total: number; waiting?: string };
 
 /** What a sync did to one collection, in files. */
 export type CollectionReport = {

@@ -106,7 +106,7 @@ function rootOf(collection: Collection, scan: CollectionScan): string | null {
   } catch (error) {
     if (collection.optional && errorCode(error) === "ENOENT") return null;
     scan.unreadable.push("");
-    scan.rootProblem = reasonOf(error);
+    scan.rootProblem = fileProblem(error);
     return null;
   }
 }
@@ -119,8 +119,8 @@ function scanFolder(walk: Walk, folder: string): void {
     entries = readdirSync(absolute, { withFileTypes: true });
   } catch (error) {
     scan.unreadable.push(folder);
-    if (folder === "") scan.rootProblem = reasonOf(error);
-    else scan.skipped.push({ path: absolute, reason: reasonOf(error) });
+    if (folder === "") scan.rootProblem = fileProblem(error);
+    else scan.skipped.push({ path: absolute, reason: fileProblem(error) });
     return;
   }
   for (const entry of entries) {
@@ -160,7 +160,7 @@ function addFile(walk: Walk, path: string, name: string): void {
     const isGone = errorCode(error) === "ENOENT";
     if (!isGone) walk.scan.unreadable.push(path);
     // Bytes that are no UTF-8 were replaced in the name, which so names nothing.
-    const reason = isGone && path.includes("\ufffd") ? "its name is not UTF-8" : reasonOf(error);
+    const reason = isGone && path.includes("\ufffd") ? "its name is not UTF-8" : fileProblem(error);
     walk.scan.skipped.push({ path: absolute, reason });
   }
 }
@@ -184,7 +184,7 @@ function scanLink(walk: Walk, path: string, name: string): void {
       enter(walk, path, target);
     }
   } catch (error) {
-    scan.skipped.push({ path: absolute, reason: reasonOf(error) });
+    scan.skipped.push({ path: absolute, reason: fileProblem(error) });
   }
 }
 
@@ -214,7 +214,7 @@ const REASONS: Record<string, string> = {
 };
 
 /** Why the file system refused, in words, with its code. */
-export function reasonOf(error: unknown): string {
+export function fileProblem(error: unknown): string {
   const code = errorCode(error);
   return code === null ? messageOf(error) : `${REASONS[code] ?? "it can't be read"} (${code})`;
 }

@@ -411,6 +411,7 @@ describe("bad input is one sentence and a hint, exit 1, or 2 for a wrong call", 
     file("ws/memory/locked.md", "locked");
     chmodSync(join(root, "ws/memory/locked.md"), 0);
     const { stderr, exitCode } = await memq(["memory", "index", ...place]);
+    rmSync(join(root, "ws/memory/locked.md"));
     expect(stderr).toMatch(/Skipped .*locked\.md: .*\n1 skipped\./);
     expect(exitCode).toBe(0);
   });

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { memoryJobStore, type JobStore } from "../../src/embed/batch-jobs/types.ts";
 import type { EmbeddingProvider } from "../../src/embed/types.ts";
 import type { EmbeddingSettings } from "../../src/home/types.ts";
-import { failure, fakeClock, KEY, never, opened, settingsFor } from "./harness.ts";
+import { failure, fakeClock, KEY, never, opened, settingsFor, shortPatience } from "./harness.ts";
 import { batchServer, withGeminiBatches, withOpenAiBatches, type BatchServer } from "./servers/batch-api.ts";
 import { standIn, type StandIn } from "./servers/stand-in.ts";
 import { unit, vectorOf } from "./servers/vectors.ts";
@@ -113,6 +113,55 @@ for (const { id, wire, normalises } of PROVIDERS) {
       await provider.embedDocuments(inputs(["third"]), never());
       expect(state.created.length).toBe(2);
       expect(server.embedded).toContain("third");
+    });
+
+    test("a line without an end is refused, and neither held in memory nor waited for", async () => {
+      let poured = 0;
+      const chunk = new Uint8Array(64 * 1024).fill(32);
+      state.sent = () =>
+        new ReadableStream({
+          async pull(stream) {
+            await new Promise((resolve) => setImmediate(resolve));
+            poured += chunk.length;
+            stream.enqueue(chunk);
+          },
+        });
+      const provider = await open();
+      expectComplete(await provider.embedDocuments(inputs(TEXTS), never()), TEXTS);
+      expect(provider.batchStatus?.().lastError).toContain("a line of the file is longer than 512 KB");
+      expect(poured).toBeLessThan(64 * 1024 * 1024);
+    });
+
+    test("of a result file that breaks off into nonsense, what came before is kept and not embedded twice", async () => {
+      const texts = Array.from({ length: 600 }, (_, i) => `note ${i} about something`);
+      state.sent = (text) => {
+        const lines = text.split("\n");
+        return [
+          ...lines.slice(0, 400),
+          ...lines.slice(400).map((line) => line.replace(/\[-?[\d.e-]+,/, "[null,")),
+        ].join("\n");
+      };
+      const provider = await open();
+      expectComplete(await provider.embedDocuments(inputs(texts), never()), texts);
+      expect(server.embedded.length).toBe(600 - 256);
+    });
+
+    test("a file of an error that never ends holds nothing up", async () => {
+      if (id === "gemini") return;
+      state.end = "failed";
+      state.sent = () => new ReadableStream({ pull: () => new Promise(() => {}) });
+      const settings = settingsFor({
+        provider: id,
+        apiKey: KEY,
+        batch: { enabled: true, wait: true, concurrency: 2, pollIntervalMs: 1, timeoutMinutes: 1 },
+      });
+      const provider = await opened(settings, {
+        fetch: server.fetch,
+        clock,
+        jobStore: store,
+        patience: shortPatience(200),
+      });
+      expectComplete(await provider.embedDocuments(inputs(TEXTS), never()), TEXTS);
     });
 
     test("a success forgives", async () => {

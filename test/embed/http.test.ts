@@ -3,7 +3,8 @@ import * as fc from "fast-check";
 import { redacted, shortBody } from "../../src/embed/errors.ts";
 import { retryAfter } from "../../src/embed/exchange.ts";
 import { guardedFetch, httpContext, type Fetch } from "../../src/embed/http.ts";
-import { isPrivateHost, proxyFor } from "../../src/embed/proxy.ts";
+import { isPrivateHost } from "../../src/embed/hosts.ts";
+import { proxyFor } from "../../src/embed/proxy.ts";
 import { failure, never } from "./harness.ts";
 
 type Sent = { url: string; method: string; headers: Record<string, string>; body: unknown; proxy: unknown };
@@ -110,6 +111,7 @@ describe("proxies", () => {
     ["http://127.0.0.1:1234/", false],
     ["http://localhost:1234/", false],
     ["http://[::1]:1234/", false],
+    ["http://[::ffff:127.0.0.1]:1234/", false],
   ] as [string, string | false][])("%s → %s", (url, proxy) => {
     expect(proxyFor(new URL(url), env)).toBe(proxy);
   });

@@ -98,6 +98,24 @@ describe.each([
     expect((await (await onDesk()).embedDocuments(TEXTS, never())).length).toBe(TEXTS.length);
   });
 
+  test("that is there and never embeds fails when its time to load a model is over, with its model and one text sent", async () => {
+    await server.stop();
+    server = standIn(wire);
+    server.misbehave.hang = true;
+    const { patience } = patient(60_000);
+    const settings = settingsFor({ provider, model: "m", baseUrl: `${server.origin}/v1` });
+    const loading = { query: patience!.query, document: { ...patience!.document, loadMs: 900 } };
+    const [ms, error] = await timed(
+      failure((await opened(settings, { patience: loading })).embedDocuments(TEXTS, never())),
+    );
+    expect(error.message).toStartWith(
+      `${server.origin} is there, but gave no vector of a first text within 0.9 s: "m" may be`,
+    );
+    expect(error.code).toBe("EMBED_TIMEOUT");
+    expect(ms).toBeLessThan(1_300);
+    expect(server.asked).toHaveLength(1);
+  });
+
   test("that says nothing at all is not", async () => {
     await server.stop();
     server = standIn({ ...wire, other: () => new Promise(() => {}) });

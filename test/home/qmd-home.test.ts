@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { agentQmdHome, writeAgentQmdConfig } from "../../src/home/agent-qmd-home.ts";
 import { readQmdConfig } from "../../src/home/index-yml.ts";
 import { qmdPlaces, resolveQmdHome } from "../../src/home/qmd-home.ts";
-import { DEFAULT_QMD_MODELS } from "../../src/home/qmd-models.ts";
+import { DEFAULT_QMD_MODELS } from "../../src/embed/spec.ts";
 import { listTrusted, recordTrust, revokeTrust, untrustedNotice } from "../../src/home/trust.ts";
 import { sandbox } from "./workspace.ts";
 

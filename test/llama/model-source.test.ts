@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { array, assert, oneof, property, string, stringMatching } from "fast-check";
 import { parseModelUri } from "../../node_modules/node-llama-cpp/dist/utils/parseModelUri.js";
+import { DEFAULT_AGENT_MODEL, DEFAULT_QMD_MODELS } from "../../src/embed/spec.ts";
 import { belongsToHub, parseModelSource } from "../../src/llama/model-source.ts";
-import { defaultModels } from "../../src/llama/models.ts";
 
 const names = (spec: string): string[] => {
   const source = parseModelSource(spec, {});
@@ -20,8 +20,8 @@ const theirs = (spec: string): string[] => {
 
 describe("names in the cache are node-llama-cpp's", () => {
   test.each([
-    defaultModels.agent.embed,
-    ...Object.values(defaultModels.qmd),
+    DEFAULT_AGENT_MODEL,
+    ...Object.values(DEFAULT_QMD_MODELS),
     "hf:Qwen/Qwen3-Embedding-0.6B-GGUF/Qwen3-Embedding-0.6B-Q8_0.gguf",
     "hf:nomic-ai/nomic-embed-text-v1.5-GGUF/nomic-embed-text-v1.5.Q8_0.gguf",
     "hf:user/some-repo/other-name.gguf",

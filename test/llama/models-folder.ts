@@ -1,7 +1,7 @@
 import { rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { modelHost, type ModelHost } from "../../src/llama/client.ts";
-import { temporaryFolder } from "../temporary.ts";
+import { modelHosts, temporaryFolder } from "../temporary.ts";
 
 const fixtures = resolve(import.meta.dir, "../fixtures/models");
 
@@ -34,14 +34,7 @@ export function testFolder(): TestFolder {
 }
 
 /** The model hosts of a folder that run now, whichever program started them: each build of the program has a host of its own. */
-export function hostsOf(modelsFolder: string): number[] {
-  const { stdout } = Bun.spawnSync(["ps", "-axww", "-o", "pid=,command="]);
-  return stdout
-    .toString()
-    .split("\n")
-    .filter((line) => line.includes(` __model-host ${modelsFolder} `))
-    .map((line) => Number.parseInt(line, 10));
-}
+export const hostsOf = (modelsFolder: string): number[] => modelHosts((words) => words.startsWith(`${modelsFolder} `));
 
 export function cosine(a: Float32Array | undefined, b: Float32Array | undefined): number {
   if (a === undefined || b === undefined || a.length !== b.length) throw new Error("vectors of different length");

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { writeFileSync } from "node:fs";
+import { once } from "node:events";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { startHttp } from "../../src/gateway/mcp/http.ts";
@@ -234,6 +235,26 @@ describe("the server", () => {
   );
 
   test.each([
+    ["text/event-stream;q=0, application/json", "application/json"],
+    ["text/event-stream; q=0.000", "application/json"],
+    ["text/event-streams", "application/json"],
+    ["application/json, Text/Event-Stream;q=0.5", "text/event-stream"],
+  ])("an Accept of %j was not read by its rules", async (accept, type) => {
+    const response = await post(server.url, { jsonrpc: "2.0", id: 1, method: "ping" }, { accept });
+    expect(response.headers.get("content-type")).toBe(type);
+  });
+
+  test.each(["9007199254740993", "1e400", "-1e17"])("an id that came back as another one: %s", async (id) => {
+    const response = await post(server.url, `{"jsonrpc":"2.0","id":${id},"method":"ping"}`);
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({ id: null, error: { code: -32600 } });
+  });
+
+  test("health could not be asked by HEAD", async () => {
+    expect((await fetch(`${server.base}/health`, { method: "HEAD" })).status).toBe(200);
+  });
+
+  test.each([
     ["application/json", 200],
     ["application/json; charset=utf-8", 200],
     ["Application/JSON ;charset=UTF-8", 200],
@@ -388,8 +409,21 @@ describe("limits of time", () => {
         });
       }),
   });
+  const soon = tool({
+    name: "soon",
+    title: "Soon",
+    description: "Ends a moment after it was called.",
+    inputSchema: { type: "object", properties: {} },
+    annotations: READ_ONLY,
+    run: async () => {
+      called.resolve();
+      await Bun.sleep(100);
+      return { content: [{ type: "text", text: "done" }] };
+    },
+  });
+  const called = Promise.withResolvers<void>();
   const surface: McpSurface = {
-    tools: () => Promise.resolve([slow]),
+    tools: () => Promise.resolve([slow, soon]),
     instructions: () => Promise.resolve(""),
     close: () => Promise.resolve(),
   };
@@ -417,7 +451,19 @@ describe("limits of time", () => {
       "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 50\r\n\r\n{",
     );
     expect(await answer.promise).toStartWith("HTTP/1.1 408");
-    socket.destroy();
+    // The connection stood open for minutes, and took what came next for the rest of the body.
+    await once(socket, "close");
+  });
+
+  test("a call on a stream was given up at once when the server stopped", async () => {
+    const stopping = listening(60_000);
+    const asked = (name: string): Promise<Response> =>
+      post(stopping.url, { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name } }, { accept: BOTH });
+    const answers = await Promise.all([asked("soon"), asked("slow")]);
+    await called.promise;
+    const [done, ended] = await Promise.all([...answers.map((answer) => answer.text()), stopping.stop()]);
+    expect(done).toContain('"done"');
+    expect(ended).toContain("The request was given up: the server is stopping.");
   });
 
   test("a call that takes too long is given up, and one whose caller has gone ends", async () => {

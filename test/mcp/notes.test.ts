@@ -243,6 +243,57 @@ test.each([
   expect(outcome).toMatchObject({ exitCode: 2, stdout: "", stderr: expect.stringContaining(sentence) });
 });
 
+describe("a list of names without end", () => {
+  test("was looked up for minutes, whether or not anybody waited", async () => {
+    const client = await session("modern");
+    const pattern = "travel.md,".repeat(100_000);
+    const refused = await client.callTool({ name: "multi_get", arguments: { pattern } });
+    expect(refused.isError).toBe(true);
+    expect(textOf(refused)).toContain("The list has 100001 names; at most 10000 are looked up at once.");
+  });
+
+  test("of one document made an answer that ended the session", async () => {
+    const own = await qmdHome({ "m/long.md": `# Long\n\n${"A heron. ".repeat(6000)}` });
+    const client = await session("legacy", [], own);
+    const pattern = "m/long.md,".repeat(900);
+    const { content } = await client.callTool({ name: "multi_get", arguments: { pattern } });
+    const skipped = content.filter(({ text }) => text?.includes("SKIPPED: m/long.md - The answer is full."));
+    expect(content).toHaveLength(900);
+    expect(skipped.length).toBeGreaterThan(700);
+  });
+});
+
+test("a document of more than a message holds ended the session", async () => {
+  const line = "A heron stood on one leg, and nobody knew why. ".repeat(100);
+  const own = await qmdHome({ "m/long.md": "short\n", "m/wide.md": "short\n" });
+  // Documents are read as their files are now, and making an index of so much takes seconds.
+  own.write({
+    "m/long.md": Array.from({ length: 4000 }, () => line).join("\n"),
+    "m/wide.md": `${line.repeat(4000)}\nThe end.`,
+  });
+  const client = await session("legacy", [], own);
+  const read = async (args: object) => {
+    const { content } = await client.callTool({ name: "get", arguments: { ...args } });
+    return { text: content[0]?.resource?.text ?? "", said: content[1]?.text };
+  };
+  const first = await read({ file: "m/long.md" });
+  const next = Number(/go on with fromLine (\d+)\.$/.exec(first.said ?? "")?.[1]);
+  expect(first.text).toEndWith(`\n${next - 1}: ${line}`);
+  const rest = [];
+  for (let fromLine: number | null = next; fromLine !== null;) {
+    const part: { text: string; said: string | undefined } = await read({ file: "m/long.md", fromLine });
+    rest.push(part.text);
+    fromLine = part.said === undefined ? null : Number(/(\d+)\.$/.exec(part.said)?.[1]);
+  }
+  expect([first.text, ...rest].join("\n").split("\n")).toHaveLength(4000);
+  const wide = await read({ file: "m/wide.md" });
+  expect(wide.said).toBe("Line 1 is cut off: it is too long.");
+  expect(wide.text.length).toBeGreaterThan(1_000_000);
+  expect(await read({ file: "m/wide.md", fromLine: 2 })).toEqual({ text: "2: The end.", said: undefined });
+  const refused = client.readResource({ uri: "qmd://m/long.md" }).catch((error: unknown) => String(error));
+  expect(await refused).toContain("m/long.md is too large for one message.");
+});
+
 test("a file that changed or went is not served as it was, and the index follows", async () => {
   const own = await qmdHome({ "n/a.md": "# A\n\nThe heron stands.\n", "n/b.md": "# B\n\nThe heron flies.\n" });
   const client = await session("modern", [], own);

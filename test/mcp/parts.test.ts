@@ -1,7 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
 import { openConnection } from "../../src/gateway/jsonrpc.ts";
-import { hasToken, isLoopback, refusalOf } from "../../src/gateway/mcp/guards.ts";
+import { isLoopback } from "../../src/embed/hosts.ts";
+import { hasToken, refusalOf } from "../../src/gateway/mcp/guards.ts";
 import { answerPost } from "../../src/gateway/mcp/post.ts";
 import { faultIn, type ObjectSchema, withDefaults } from "../../src/gateway/mcp/schema.ts";
 import type { McpSurface } from "../../src/gateway/mcp/surface.ts";
@@ -149,7 +150,7 @@ describe("a body", () => {
     close: () => Promise.resolve(),
   };
   const { signal } = new AbortController();
-  const context = { surface, identity: { name: "memq" as const }, signal };
+  const context = { surface, identity: { name: "memq" as const }, signal, keep: () => {} };
 
   test("of any kind gets one well-formed answer", async () => {
     const method = fc.constantFrom("tools/list", "tools/call", "initialize", "ping", "x", "notifications/y");

@@ -54,6 +54,12 @@ describe("appending", () => {
     expect(existsSync(join(workspace, "MEMORY.md"))).toBe(false);
   });
 
+  test("a hundred thousand line ends before the last word are read in one pass", async () => {
+    const began = performance.now();
+    expect(await append(`${"\n".repeat(100_000)}x\n\n`)).toMatchObject({ startLine: 3, endLine: 100_003 });
+    expect(performance.now() - began).toBeLessThan(2000);
+  });
+
   test("a NUL character, which would hide the whole note from the index, is refused", async () => {
     expect(append("a\0b")).rejects.toThrow("NUL");
     expect(existsSync(join(workspace, "memory"))).toBe(false);
@@ -131,7 +137,7 @@ describe("appending", () => {
       for (const folder of [temporaryRoot, workspace]) chmodSync(folder, 0o755);
     });
     afterEach(() => {
-      for (const folder of [state(), join(state(), "memory")]) chmodSync(folder, 0o755);
+      for (const folder of [state(), join(state(), "memory"), join(notes(), "memory")]) chmodSync(folder, 0o755);
     });
 
     test.skipIf(bound.length > 0 && Bun.which("setpriv") === null)(

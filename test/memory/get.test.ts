@@ -168,6 +168,13 @@ describe("windows", () => {
     expect(get("memory/none.md#L3")).toEqual({ text: "", path: "memory/none.md" });
   });
 
+  test("a name longer than any path is refused without being looked for", () => {
+    const began = performance.now();
+    for (const name of ["a/".repeat(100_000), "../".repeat(60_000), "%2e%2e/".repeat(50_000), "memory/".repeat(50_000)])
+      expect(get(`${name}x.md`)).toMatchObject({ disabled: true, code: "MEMORY_PATH_NOT_ALLOWED" });
+    expect(performance.now() - began).toBeLessThan(2000);
+  });
+
   test("lines end with or without a carriage return", () => {
     expect(get("memory/crlf.md", { from: 1, lines: 2 })).toEqual({
       path: "memory/crlf.md",

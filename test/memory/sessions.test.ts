@@ -15,7 +15,8 @@ import { transcriptDeltas } from "../../src/memory/deltas.ts";
 import { exportSessions } from "../../src/memory/export.ts";
 import { exportedName, exportedSessionId } from "../../src/memory/sessions.ts";
 import { isTranscriptName, sessionIdOf } from "../../src/notes/transcript.ts";
-import { readSessions, visibleSessionIds } from "../../src/memory/visibility.ts";
+import { readSessions } from "../../src/memory/session-list.ts";
+import { visibleSessionIds } from "../../src/memory/visibility.ts";
 import { temporaryFolder } from "../temporary.ts";
 
 let state: string;

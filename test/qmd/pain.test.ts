@@ -10,7 +10,7 @@ import { openIndex } from "../../src/store/open.ts";
 import { hashedWords } from "../search/homes.ts";
 import { qmdHome, type QmdTestHome } from "./homes.ts";
 
-// What users of note search have suffered from, named after the list of it.
+// What users of note search have suffered from, by the numbers of a list that is not kept here.
 setDefaultTimeout(60_000);
 
 const NOTES = {

@@ -1,7 +1,8 @@
 import { expect, test } from "bun:test";
 import { join } from "node:path";
 import { failures, readFloors } from "../../scripts/eval/gate.ts";
-import { judge, percentile } from "../../scripts/eval/measures.ts";
+import { percentile } from "../../scripts/bench/timing.ts";
+import { judge } from "../../scripts/eval/measures.ts";
 import { startEmbedder } from "../../scripts/eval/embedder.ts";
 import { runHybrid } from "../../scripts/eval/hybrid.ts";
 import { runSet } from "../../scripts/eval/run.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { Database } from "bun:sqlite";
 import { join } from "node:path";
-import { isSyncing, startSync } from "../../src/sync/client.ts";
+import { startSync, syncsEnded } from "../../src/sync/client.ts";
 import type { SyncProgress } from "../../src/sync/report.ts";
 import { writerOf } from "../../src/store/lock.ts";
 import { syncIndex } from "../../src/sync/sync.ts";
@@ -24,7 +24,6 @@ describe("a sync in the Worker", () => {
     expect(new Set(progress.map(({ phase }) => phase))).toEqual(new Set(["scan", "read", "write"]));
     await syncIndex(inPlace);
     expect(contentsOf(inWorker)).toEqual(contentsOf(inPlace));
-    expect(isSyncing(inWorker.indexPath)).toBe(false);
     expect(writerOf(inWorker.indexPath)).toBeNull();
   });
 
@@ -75,6 +74,22 @@ describe("a sync in the Worker", () => {
     expect((await startSync(home)).files).toBe(2000);
   }, 20_000);
 
+  test("lets go of its lock before whoever waits for its end goes on", async () => {
+    const root = tempFolder();
+    writeNotes(root, manyNotes(2000));
+    const home = homeOf(root);
+    await syncsEnded(home.indexPath);
+    const leave = new AbortController();
+    const locked = Promise.withResolvers<void>();
+    const left = startSync(home, { signal: leave.signal, onProgress: () => locked.resolve() });
+    await locked.promise;
+    expect(writerOf(home.indexPath)).toBe(process.pid);
+    leave.abort();
+    expect(await left.catch((error: unknown) => error)).toMatchObject({ code: "SYNC_CANCELLED" });
+    await syncsEnded(home.indexPath);
+    expect(writerOf(home.indexPath)).toBeNull();
+  });
+
   test("fails with the engine's own error", async () => {
     const root = tempFolder();
     const home = homeOf(root, { indexPath: join(root, "index.sqlite") });
@@ -85,7 +100,7 @@ describe("a sync in the Worker", () => {
       code: "INDEX_FOREIGN",
       exitCode: 1,
     });
-    expect(isSyncing(home.indexPath)).toBe(false);
+    expect(writerOf(home.indexPath)).toBeNull();
   });
 
   test("that can't start is an error, and leaves no lock behind", async () => {
@@ -125,7 +140,8 @@ test("embeds through a server, each text once", async () => {
   expect(requests).toBeGreaterThan(0);
   requests = 0;
   expect(await startSync(home, { force: true })).toMatchObject({ embedded: 0, embedding: { state: "complete" } });
-  expect(requests).toBe(0);
+  // Whether the model is still the one that made the vectors.
+  expect(requests).toBe(1);
   await server.stop(true);
 });
 

@@ -1,7 +1,8 @@
 import { readFileSync } from "node:fs";
+import { isLoopback } from "../../embed/hosts.ts";
 import { MemqError, messageOf, reasonOf, usageError } from "../../errors.ts";
 import { asDaemon, isDaemon, startDaemon } from "../../gateway/mcp/daemon.ts";
-import { type Access, isLoopback } from "../../gateway/mcp/guards.ts";
+import type { Access } from "../../gateway/mcp/guards.ts";
 import { startHttp } from "../../gateway/mcp/http.ts";
 import { notice, writeOut } from "../../output.ts";
 import type { Invocation } from "../parse.ts";

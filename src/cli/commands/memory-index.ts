@@ -2,7 +2,7 @@ import { statSync } from "node:fs";
 import { MemqError } from "../../errors.ts";
 import type { MemoryEngine } from "../../memory/engine.ts";
 import { indexAnswer } from "../../memory/engine.ts";
-import { notice, showProgress, writeJson, writeOut } from "../../output.ts";
+import { notice, noticeBetween, showProgress, writeJson, writeOut } from "../../output.ts";
 import type { SyncProgress, SyncReport } from "../../sync/report.ts";
 import type { Invocation } from "../parse.ts";
 import { flag } from "../parse.ts";
@@ -53,7 +53,7 @@ async function interrupted(engine: MemoryEngine): Promise<void> {
 /** Syncs with a progress line on a terminal, and says on stderr what was left out. */
 export async function indexWithProgress(engine: MemoryEngine, force: boolean): Promise<SyncReport> {
   try {
-    const report = await engine.index({ force, onProgress: (progress) => showProgress(progressLine(progress)) });
+    const report = await engine.index({ force, onProgress: showIndexing });
     showProgress("");
     noteProblems(report, engine.agent.home.embedding.provider);
     return report;
@@ -66,15 +66,16 @@ export async function indexWithProgress(engine: MemoryEngine, force: boolean): P
 function noteProblems({ skipped, embedding }: SyncReport, provider: string): void {
   if (skipped.length > 0) notice(`${skipped.length} skipped.`);
   if (embedding.state === "failed" || embedding.state === "pending")
-    notice(embedding.reason ?? `Embedding: ${embedding.state}.`);
+    notice([embedding.reason ?? `Embedding: ${embedding.state}.`, embedding.hint ?? ""].join(" ").trimEnd());
   // A named provider that could not be set up; that none is at hand where none was named is nothing to tell.
   else if (embedding.state === "off" && embedding.reason !== undefined && provider !== "auto") notice(embedding.reason);
 }
 
 const PHASES = { scan: "Looking at folders", read: "Reading notes", write: "Writing", embed: "Embedding" };
 
-function progressLine({ phase, done, total }: SyncProgress): string {
-  return `${PHASES[phase]} ${done}/${total}`;
+function showIndexing({ phase, done, total, waiting }: SyncProgress): void {
+  if (waiting !== undefined) noticeBetween(waiting);
+  showProgress(`${PHASES[phase]} ${done}/${total}`);
 }
 
 function describe({ agent: { home } }: MemoryEngine): void {

@@ -1,5 +1,6 @@
 import { isAbsolute } from "node:path";
 import { MemqError, usageError } from "../../errors.ts";
+import { withoutSource } from "../../memory/citations.ts";
 import type { MemoryEngine } from "../../memory/engine.ts";
 import type { MemoryResult, MemorySearchRequest } from "../../memory/search.ts";
 import { notice, styled, writeJson, writeOut } from "../../output.ts";
@@ -22,7 +23,10 @@ export function run(invocation: Invocation): Promise<number | void> {
     if (answer.warning !== undefined && answer.warning !== said) notice(answer.warning);
     if (flag(invocation, "verbose")) notice(`${answer.mode} search, provider ${answer.provider}`);
     // The citation is a key of its own here; the footer is for those who hand the snippet to a model.
-    const results = answer.results.map(withoutFooter);
+    const results = answer.results.map((result) => ({
+      ...result,
+      snippet: withoutSource(result.snippet, result.citation),
+    }));
     if (results.length === 0) await noteUnindexed(engine, invocation.program);
     if (json) {
       const { degraded, debug } = answer;
@@ -80,14 +84,6 @@ async function noteUnindexed(engine: MemoryEngine, program: string): Promise<voi
   if (unindexed === 0) return;
   const files = unindexed === 1 ? "1 file is new or has changed" : `${unindexed} files are new or have changed`;
   notice(`${files} since the last index; '${program} memory index', with the same options, takes up what is in them.`);
-}
-
-function withoutFooter(result: MemoryResult): MemoryResult {
-  const { citation, snippet } = result;
-  const footer = `\n\nSource: ${citation}`;
-  return citation !== undefined && snippet.endsWith(footer)
-    ? { ...result, snippet: snippet.slice(0, -footer.length) }
-    : result;
 }
 
 function textOf(result: MemoryResult): string {

@@ -3,7 +3,7 @@ import { parseModelSpec } from "../../embed/spec.ts";
 import { hintOf, MemqError, messageOf } from "../../errors.ts";
 import { MAX_TIMER_MS } from "../../home/key-values.ts";
 import type { QmdHome } from "../../home/qmd-home.ts";
-import { notice, showProgress, writeOut } from "../../output.ts";
+import { notice, noticeBetween, showProgress, writeOut } from "../../output.ts";
 import { withoutCredentials } from "../../printable.ts";
 import { documentCounts, documentsWithoutPassages } from "../../store/documents.ts";
 import { openIndex } from "../../store/open.ts";
@@ -44,15 +44,14 @@ export async function run(invocation: Invocation): Promise<number> {
   const timeout = new AbortController();
   const timer = limits.timeoutMs === null ? undefined : setTimeout(() => timeout.abort(), limits.timeoutMs);
   const stopWatching = abortWithParent(timeout);
+  let done: EmbedResult;
   try {
-    const done = await embedIndex(qmd.home, {
+    done = await embedIndex(qmd.home, {
       collections,
       force,
       signal: timeout.signal,
       onProgress: progressShown(started),
     });
-    await report(done, qmd, { before, collections, started });
-    return 0;
   } catch (error) {
     if (isOfIndex(error)) throw error;
     if (!timeout.signal.aborted) throw unavailable(messageOf(error), { qmd, cause: error });
@@ -64,6 +63,8 @@ export async function run(invocation: Invocation): Promise<number> {
     stopWatching();
     showProgress("");
   }
+  await report(done, qmd, { before, collections, started });
+  return 0;
 }
 
 type Run = { before: Pending; collections: string[] | undefined; started: number };
@@ -124,7 +125,7 @@ async function madeReady(qmd: QmdHome): Promise<void> {
   if (lacking) await writing(qmd, (index, { home }) => syncOpenIndex(index, home, { embed: false }));
 }
 
-/** The collection to embed, or undefined for all; only the first counts, as with qmd. */
+/** The collections to embed, or undefined for all. Throws `COLLECTION_NOT_FOUND`. */
 function collectionsOf(invocation: Invocation, { config }: QmdHome): string[] | undefined {
   const names = [...new Set(values(invocation, "collection"))];
   const unknown = names.find((name) => !config.collections.some((one) => one.name === name));
@@ -145,7 +146,8 @@ function limitsOf(invocation: Invocation): { timeoutMs: number | null; shown: st
 }
 
 function progressShown(started: number): (progress: SyncProgress) => void {
-  return ({ done, total }) => {
+  return ({ done, total, waiting }) => {
+    if (waiting !== undefined) noticeBetween(waiting);
     if (total === 0) return;
     const elapsed = performance.now() - started;
     const left = done > 0 ? `, ${spanText((elapsed / done) * (total - done))} left` : "";

@@ -9,7 +9,7 @@ import { printHits } from "../qmd/answer.ts";
 import { limitOf, minScoreOf, queryOf, requestOf, scopeOf } from "../qmd/ask.ts";
 import { formatOf } from "../qmd/format.ts";
 import { openedQmd } from "../qmd/home.ts";
-import { deadlineOf, keepAnswers, openMeaning, sayWhatWasLeftOut } from "../qmd/meaning.ts";
+import { deadlineOf, keepAnswers, openQueryProvider, sayWhatWasLeftOut } from "../qmd/meaning.ts";
 
 /** `query QUERY`: by words and by meaning, asked in other words and judged again where models for that are here. */
 export async function run(invocation: Invocation): Promise<void> {
@@ -33,7 +33,7 @@ export async function run(invocation: Invocation): Promise<void> {
     limit,
     deadline,
   });
-  const { provider, degraded } = await openMeaning(open);
+  const { provider, degraded } = await openQueryProvider(open);
   const models = await openQueryModels(open.index, open.qmd.models, {
     modelsDir: open.qmd.places.modelsDir,
     wanted: { expand: document.kind === "plain", rerank: !flag(invocation, "no-rerank") },

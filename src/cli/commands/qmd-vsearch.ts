@@ -8,7 +8,7 @@ import { printHits } from "../qmd/answer.ts";
 import { limitOf, minScoreOf, queryOf, requestOf, scopeOf } from "../qmd/ask.ts";
 import { formatOf } from "../qmd/format.ts";
 import { openedQmd } from "../qmd/home.ts";
-import { deadlineOf, keepAnswers, openMeaning, sayWhatWasLeftOut } from "../qmd/meaning.ts";
+import { deadlineOf, keepAnswers, openQueryProvider, sayWhatWasLeftOut } from "../qmd/meaning.ts";
 
 /** `vsearch QUERY`: by meaning alone, also that of other words where a model writes some. Keywords stand in when the question can't be embedded in time, and that is said. */
 export async function run(invocation: Invocation): Promise<void> {
@@ -20,7 +20,7 @@ export async function run(invocation: Invocation): Promise<void> {
   const open = await openedQmd(invocation);
   const { home } = open.qmd;
   const collections = scopeOf(invocation, open);
-  const { provider, degraded } = await openMeaning(open);
+  const { provider, degraded } = await openQueryProvider(open);
   if (servingIdentity(open.index) === null) return printHits(invocation, open, [], { format, query });
   const request = requestOf(invocation, {
     query,

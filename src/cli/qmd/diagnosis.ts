@@ -1,6 +1,5 @@
 import { existsSync } from "node:fs";
-import { withModelSpec } from "../../embed/spec.ts";
-import { DEFAULT_QMD_MODELS } from "../../home/qmd-models.ts";
+import { DEFAULT_QMD_MODELS, withModelSpec } from "../../embed/spec.ts";
 import type { QmdHome } from "../../home/qmd-home.ts";
 import { withoutCredentials } from "../../printable.ts";
 import { documentCounts, documentsWithoutPassages } from "../../store/documents.ts";

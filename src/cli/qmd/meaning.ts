@@ -25,10 +25,10 @@ export function deadlineOf(invocation: Invocation): number {
 }
 
 /** The provider that embeds questions; null where nothing is embedded that they could be compared with, or none can be had. */
-export type Meaning = { provider: EmbeddingProvider | null; degraded: boolean };
+export type QueryProvider = { provider: EmbeddingProvider | null; degraded: boolean };
 
 /** Opens the provider, and says on stderr what is not embedded, what is not trusted, and why there is no provider. */
-export async function openMeaning(open: OpenQmd): Promise<Meaning> {
+export async function openQueryProvider(open: OpenQmd): Promise<QueryProvider> {
   const { qmd, index, program } = open;
   if (qmd.trust.state === "untrusted") for (const line of untrustedNotice(qmd.trust, program)) notice(line);
   const serving = servingIdentity(index);

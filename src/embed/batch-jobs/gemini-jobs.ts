@@ -1,6 +1,6 @@
 import { urlOf } from "../connection.ts";
 import { EmbedError, redacted } from "../errors.ts";
-import { requestJson, requestText, type Exchange } from "../exchange.ts";
+import { requestJson, requestLines, type Exchange } from "../exchange.ts";
 import { geminiRequest, type GeminiForm } from "../gemini.ts";
 import { sha256 } from "../../sha256.ts";
 import { multipart } from "./multipart.ts";
@@ -54,14 +54,14 @@ export function geminiJobs(form: GeminiForm): JobService {
       const url = urlOf(baseUrl, `/${jobId.startsWith("batches/") ? jobId : `batches/${jobId}`}`);
       return stateOf(await requestJson(exchange(url, signal), context), id, jobId, secrets);
     },
-    async download(fileId, signal, context) {
+    async download(fileId, signal, context, onLine) {
       const name = fileId.startsWith("files/") ? fileId : `files/${fileId}`;
       const present = exchange(downloadUrl(baseUrl, name), signal);
       try {
-        return await requestText(present, context);
+        await requestLines(present, context, onLine);
       } catch (error) {
         if (!(error instanceof EmbedError) || error.status !== 404) throw error;
-        return requestText(exchange(urlOf(baseUrl, `/${name}:download`), signal), context);
+        await requestLines(exchange(urlOf(baseUrl, `/${name}:download`), signal), context, onLine);
       }
     },
     parse: (line) => parsed(line, secrets),

@@ -1,6 +1,6 @@
 import { urlOf } from "../connection.ts";
 import { EmbedError, redacted } from "../errors.ts";
-import { requestJson, requestText, type Exchange, type ExchangeContext } from "../exchange.ts";
+import { requestJson, requestLines, type Exchange } from "../exchange.ts";
 import { openAiBody, type OpenAiForm } from "../openai-form.ts";
 import { sha256 } from "../../sha256.ts";
 import { multipart } from "./multipart.ts";
@@ -74,8 +74,8 @@ function filesAndBatches(form: OpenAiForm, shape: { line(entry: JobEntry): objec
       const path = `/batches/${encodeURIComponent(jobId)}`;
       return stateOf(await requestJson(exchange(path, signal), context), id, jobId, secrets);
     },
-    download: (fileId: string, signal: AbortSignal, context: ExchangeContext) =>
-      requestText(exchange(`/files/${encodeURIComponent(fileId)}/content`, signal), context),
+    download: (fileId, signal, context, onLine) =>
+      requestLines(exchange(`/files/${encodeURIComponent(fileId)}/content`, signal), context, onLine),
     parse: (line) => parsed(line, secrets),
   };
 }

@@ -6,8 +6,8 @@ import type { ExchangeContext } from "../exchange.ts";
 import type { Protocol } from "../protocol.ts";
 import { withRetries, type Patience, type Sender, type SendReport } from "../send.ts";
 import type { BatchStatus, EmbedInput } from "../types.ts";
-import { checkedVectors, normalised } from "../vectors.ts";
 import { NOT_AVAILABLE } from "./gemini-jobs.ts";
+import { createDelivery, type Delivery, type DeliveryOptions } from "./results.ts";
 import type { Job, JobService, JobStore } from "./types.ts";
 
 export type JobOptions = {
@@ -106,13 +106,20 @@ function timeoutOf({ batch }: JobOptions): number {
 async function run(task: Task, call: Call): Promise<string[] | null> {
   const { options, met, signal } = call;
   let job = task.job;
+  let missing = task.keys;
   for (let attempt = 1; ; attempt++) {
     try {
       job ??= await submit(task.keys, call);
       const files = await filesOf(job, call);
       if (files === null) return null;
-      const missing = await deliver(job, files, call);
+      const delivery = createDelivery({ job, ...deliveryOf(call) });
+      try {
+        await read(files, delivery, call);
+      } finally {
+        missing = delivery.missing();
+      }
       if (missing.length < job.keys.length) met.failures = 0;
+      await forget(job, call);
       return missing;
     } catch (thrown) {
       if (signal.aborted) throw thrown;
@@ -121,7 +128,7 @@ async function run(task: Task, call: Call): Promise<string[] | null> {
       met.lastError = error.message;
       if (error.kind === "timeout" && attempt === 1 && isOn(call)) continue;
       if (job) await options.store.remove(job.id);
-      return task.keys;
+      return missing;
     }
   }
 }
@@ -144,33 +151,30 @@ async function filesOf(job: Job, call: Call): Promise<string[] | null> {
   }
 }
 
-/** Hands out what a finished job made; returns the keys it made nothing of. */
-async function deliver(job: Job, files: string[], call: Call): Promise<string[]> {
-  const { options, met, wanted, report } = call;
-  const { protocol, service, store, context } = options;
-  const left = new Set(job.keys);
-  const items: Item[] = [];
-  const raw: unknown[] = [];
+function deliveryOf({ options, met, wanted, report }: Call): Omit<DeliveryOptions, "job"> {
+  const { id: provider, normalise } = options.protocol;
+  return { wanted, provider, normalise, met, report };
+}
+
+/** Hands out what is in the files of a finished job. */
+async function read(files: string[], delivery: Delivery, call: Call): Promise<void> {
+  const { service, context } = call.options;
   for (const file of files) {
-    const text = await retried(call, (limited) => service.download(file, limited, context));
-    for (const line of linesOf(text)) {
-      const found = service.parse(line);
-      if (found === null || !left.has(found.key) || !("vector" in found)) continue;
-      for (const item of wanted.get(found.key) ?? []) {
-        items.push(item);
-        raw.push(found.vector);
-      }
-      if (wanted.has(found.key)) left.delete(found.key);
-    }
+    await retried(call, (limited) =>
+      service.download(file, limited, context, async (line) => {
+        const found = service.parse(jsonOf(line));
+        if (found !== null && "vector" in found) await delivery.take(found.key, found.vector);
+      }),
+    );
   }
-  const vectors = checkedVectors(raw, items.length, met.length);
-  if (typeof vectors === "string") throw new EmbedError("fatal", `${protocol.id} batch ${job.id}: ${vectors}`);
-  met.length ??= vectors[0]?.length;
-  if (items.length > 0) await report.onVectors(items, protocol.normalise ? vectors.map(normalised) : vectors);
+  await delivery.end();
+}
+
+/** Forgets a job whose results were handed out, but for those that others wait for. */
+async function forget(job: Job, { options: { store }, wanted }: Call): Promise<void> {
   const unclaimed = job.keys.filter((key) => !wanted.has(key));
   if (unclaimed.length === 0) await store.remove(job.id);
   else await store.save({ ...job, keys: unclaimed });
-  return job.keys.filter((key) => wanted.has(key) && left.has(key));
 }
 
 type Wanted = Map<string, Item[]>;
@@ -235,24 +239,26 @@ function retried<T>({ options, signal }: Call, work: (signal: AbortSignal) => Pr
 async function jobFailure(
   job: Job,
   { reason, errorFile }: { reason: string; errorFile?: string },
-  { options, signal }: Call,
+  call: Call,
 ): Promise<EmbedError> {
-  const { service, context } = options;
-  const text = errorFile ? await service.download(errorFile, signal, context).catch(() => "") : "";
-  const messages = linesOf(text).map((line) => service.parse(line));
-  const first = messages.find((line) => line !== null && "error" in line);
-  return new EmbedError("fatal", first && "error" in first ? `${reason}: ${first.error}` : reason || job.id);
+  const { service, context } = call.options;
+  let first: string | undefined;
+  const note = async (text: string): Promise<void> => {
+    const line = service.parse(jsonOf(text));
+    if (line !== null && "error" in line) first ??= line.error;
+  };
+  if (errorFile !== undefined)
+    await retried(call, (limited) => service.download(errorFile, limited, context, note)).catch(() => undefined);
+  return new EmbedError("fatal", first === undefined ? reason || job.id : `${reason}: ${first}`);
 }
 
-/** The values of a JSON Lines text; lines that are none are left out. */
-function linesOf(text: string): unknown[] {
-  return text.split("\n").flatMap((line) => {
-    try {
-      return line.trim() === "" ? [] : [JSON.parse(line) as unknown];
-    } catch {
-      return [];
-    }
-  });
+/** The value of a line of JSON; null for any other. */
+function jsonOf(line: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch {
+    return null;
+  }
 }
 
 function pendingError(provider: string, count: number): EmbedError {

@@ -43,7 +43,13 @@ export type JobService = {
   upload(jsonl: string, signal: AbortSignal, context: ExchangeContext): Promise<string>;
   create(fileId: string, signal: AbortSignal, context: ExchangeContext): Promise<string>;
   poll(jobId: string, signal: AbortSignal, context: ExchangeContext): Promise<JobState>;
-  download(fileId: string, signal: AbortSignal, context: ExchangeContext): Promise<string>;
+  /** Gives a file line by line. */
+  download(
+    fileId: string,
+    signal: AbortSignal,
+    context: ExchangeContext,
+    onLine: (line: string) => Promise<void>,
+  ): Promise<void>;
   parse(line: unknown): JobLine | null;
 };
 

@@ -1,4 +1,5 @@
 import { createHash, timingSafeEqual } from "node:crypto";
+import { isLoopback } from "../../embed/hosts.ts";
 
 /** Who may speak to the HTTP server: browsers of other sites and names that were bent to this machine may not. */
 export type Access = {
@@ -12,16 +13,6 @@ export type Access = {
 };
 
 const WILDCARDS = new Set(["0.0.0.0", "::", "[::]", "*", ""]);
-
-/** Whether a host name means this machine alone; `0.0.0.0` does not. */
-export function isLoopback(hostname: string): boolean {
-  const name = hostname
-    .toLowerCase()
-    .replace(/^\[|\]$/g, "")
-    .replace(/\.$/, "");
-  if (name === "localhost" || name.endsWith(".localhost") || name === "::1") return true;
-  return /^(?:::ffff:)?127(?:\.\d{1,3}){3}$/.test(name) || /^::ffff:7f[0-9a-f]{2}:[0-9a-f]{1,4}$/.test(name);
-}
 
 /** Why a request is turned away before anything looks at it, or null. Guards against DNS rebinding. */
 export function refusalOf(request: Request, access: Access): string | null {

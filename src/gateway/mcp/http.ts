@@ -37,7 +37,11 @@ export function startHttp(options: HttpOptions): HttpServer {
   expectMuchWork();
   const { access, log } = options;
   const stopping = new AbortController();
-  const running = new Set<Promise<Response>>();
+  const running = new Set<Promise<unknown>>();
+  const keep = (task: Promise<unknown>): void => {
+    running.add(task);
+    void Promise.allSettled([task]).then(() => running.delete(task));
+  };
   const startedAt = performance.now();
   const working = memoryReleaser();
   const uptime = (): number => Math.floor((performance.now() - startedAt) / 1000);
@@ -45,12 +49,11 @@ export function startHttp(options: HttpOptions): HttpServer {
   async function timed(request: Request): Promise<Response> {
     const began = performance.now();
     working();
-    const task = route(request, options, { stopping: stopping.signal, uptime });
-    running.add(task);
+    const task = route(request, options, { stopping: stopping.signal, keep, uptime });
+    keep(task);
     try {
       return await task;
     } finally {
-      running.delete(task);
       log(`${clock()} ${request.method} ${pathOf(request)} (${Math.round(performance.now() - began)}ms)`);
     }
   }
@@ -62,7 +65,7 @@ export function startHttp(options: HttpOptions): HttpServer {
     async stop() {
       const closed = server.stop();
       await Promise.race([Promise.allSettled(running), Bun.sleep(700)]);
-      stopping.abort();
+      stopping.abort(new Error("the server is stopping"));
       await Promise.race([closed, Bun.sleep(200)]);
       await server.stop(true);
     },
@@ -101,14 +104,20 @@ function listen(
   }
 }
 
-type Serving = { stopping: AbortSignal; uptime: () => number };
+type Serving = {
+  stopping: AbortSignal;
+  /** Is told of what a stop waits for, beyond the beginning of an answer. */
+  keep: (task: Promise<unknown>) => void;
+  uptime: () => number;
+};
 
 async function route(request: Request, options: HttpOptions, serving: Serving): Promise<Response> {
   const { surface, identity, access, limits = {} } = options;
   const pathname = pathOf(request);
   const refusal = refusalOf(request, access);
   if (refusal !== null) return rpcError(403, -32003, `Forbidden: ${refusal}`);
-  if (pathname === "/health" && request.method === "GET") return json(200, { status: "ok", uptime: serving.uptime() });
+  if (pathname === "/health" && /^(?:GET|HEAD)$/.test(request.method))
+    return json(200, { status: "ok", uptime: serving.uptime() });
   if (!hasToken(request, access)) {
     return json(401, { error: "A bearer token is required" }, { "www-authenticate": 'Bearer realm="memq"' });
   }
@@ -124,7 +133,7 @@ async function route(request: Request, options: HttpOptions, serving: Serving): 
   if (body instanceof Response) return body;
   const late = AbortSignal.timeout(limits.requestMs ?? REQUEST_MS);
   const signal = AbortSignal.any([request.signal, late, serving.stopping]);
-  if (pathname === "/mcp") return answerPost(request, body, { surface, identity, signal });
+  if (pathname === "/mcp") return answerPost(request, body, { surface, identity, signal, keep: serving.keep });
   return answerSearch(surface, body, options.log);
 }
 
@@ -145,7 +154,8 @@ async function bodyOf(request: Request, ms: number): Promise<string | Response> 
   const timeout = setTimeout(() => timer.resolve(null), ms);
   try {
     const bytes = await Promise.race([request.bytes(), timer.promise]);
-    if (bytes === null) return rpcError(408, -32000, "Request Timeout");
+    // What may still come belongs to this request: the connection is of no further use.
+    if (bytes === null) return rpcError(408, -32000, "Request Timeout", { connection: "close" });
     if (bytes.length > MAX_BODY_BYTES) return tooLarge();
     return decoded(bytes) ?? rpcError(400, RPC_ERRORS.parse, "Parse error: the body is not UTF-8");
   } catch {

@@ -1,3 +1,5 @@
+import { setImmediate } from "node:timers/promises";
+import { MemqError } from "../../errors.ts";
 import { contextOf } from "../../home/qmd-contexts.ts";
 import { documentText, ignoreRuleOf, lookedUp, resolveContext } from "../../qmd/lookup.ts";
 import { documentName } from "../../qmd/names.ts";
@@ -8,7 +10,7 @@ import { exactDocument, similarNames } from "../../search/resolve.ts";
 import type { DocumentRow } from "../../store/types.ts";
 import type { NotesHome } from "./notes-home.ts";
 import type { Content, ReadResource, ToolAnswer } from "./surface.ts";
-import { failure } from "./surface.ts";
+import { failure, jsonBytes, MAX_TEXT_BYTES } from "./surface.ts";
 
 const SIMILAR = 5;
 const MARKDOWN = "text/markdown";
@@ -34,8 +36,8 @@ export function getDocument(
       const from = Math.max(1, Math.floor(fromLine ?? asked.from ?? 1));
       const count = Math.floor(maxLines ?? asked.count ?? Infinity);
       const whole = documentText(open, resolution.document).text;
-      const { text, beyond } = linesOf(whole, { from, count, numbers: lineNumbers });
-      const words: Content[] = beyond === null ? [] : [{ type: "text", text: beyond }];
+      const { text, said } = fittingLines(whole, { from, count, numbers: lineNumbers });
+      const words: Content[] = said === null ? [] : [{ type: "text", text: said }];
       return { content: [resource(open, resolution.document, text), ...words] };
     } finally {
       if (open !== own) open.index.close();
@@ -43,17 +45,46 @@ export function getDocument(
   });
 }
 
+/** The wanted lines as far as one answer holds them; `said` tells what else there is, or that there are none. */
+function fittingLines(
+  whole: string,
+  { from, count, numbers }: { from: number; count: number; numbers: boolean },
+): { text: string; said: string | null } {
+  const { text, beyond } = linesOf(whole, { from, count, numbers });
+  if (text.length * 6 <= MAX_TEXT_BYTES || jsonBytes(text) <= MAX_TEXT_BYTES) return { text, said: beyond };
+  const lines = text.split("\n");
+  let fitting = 0;
+  for (let bytes = 0; bytes <= MAX_TEXT_BYTES; fitting++) bytes += jsonBytes(lines[fitting] ?? "");
+  const shown = fitting - 1;
+  // A character takes six bytes at most.
+  if (shown === 0) return { text: text.slice(0, MAX_TEXT_BYTES / 6), said: `Line ${from} is cut off: it is too long.` };
+  const said = `Lines ${from} to ${from + shown - 1} are all that one answer holds; go on with fromLine ${from + shown}.`;
+  return { text: lines.slice(0, shown).join("\n"), said };
+}
+
 /** Several documents by a glob, or by a list of names and docids. */
 export function getDocuments(
   notes: NotesHome,
   pattern: string,
   options: { maxLines?: number | undefined; maxBytes: number; lineNumbers: boolean },
+  signal: AbortSignal,
 ): Promise<ToolAnswer> {
   return notes.lend(async (own) => {
     const problems: string[] = [];
-    const found = (await wantedDocuments(own, pattern, (sentence) => problems.push(sentence))) ?? [];
+    const found = (await wantedDocuments(own, pattern, (sentence) => problems.push(sentence), signal)) ?? [];
     try {
-      const documents = found.map((wanted) => documentContent(wanted, options, problems));
+      const documents: Content[] = [];
+      // A list may name a document again and again, and a glob all there are.
+      let left = MAX_TEXT_BYTES;
+      for (const wanted of found) {
+        // A server answers others between two documents.
+        await setImmediate();
+        signal.throwIfAborted();
+        const content = left > 0 ? documentContent(wanted, options, problems) : leftOut(wanted, "The answer is full");
+        const bytes = jsonBytes(content.type === "text" ? content.text : content.resource.text);
+        documents.push(bytes > left ? leftOut(wanted, "The answer is full") : content);
+        left -= bytes;
+      }
       const errors: Content[] =
         problems.length === 0 ? [] : [{ type: "text", text: ["Errors:", ...problems].join("\n") }];
       return { content: [...errors, ...documents] };
@@ -63,19 +94,25 @@ export function getDocuments(
   });
 }
 
-/** The document at a `qmd://` address, all of it with its lines numbered; null when there is none. */
+/** The document at a `qmd://` address, all of it with its lines numbered; null when there is none. Throws `TOO_LARGE`. */
 export function readDocument(notes: NotesHome, uri: string): Promise<ReadResource | null> {
   return notes.lend((open) => {
     const document = /^qmd:/i.test(uri) ? exactDocument(resolveContext(open), uri) : null;
     if (document === null) return null;
     const { text } = documentText(open, document);
     const name = `${document.collection}/${document.path}`;
+    const shown = withContext(open, document, numbered(text, 1));
+    if (jsonBytes(shown) > MAX_TEXT_BYTES) {
+      throw new MemqError("TOO_LARGE", `${name} is too large for one message.`, {
+        hint: "Read it in parts, with the tool `get`.",
+      });
+    }
     return {
       uri,
       name,
       title: document.title === "" ? name : document.title,
       mimeType: MARKDOWN,
-      text: withContext(open, document, numbered(text, 1)),
+      text: shown,
     };
   });
 }
@@ -94,15 +131,15 @@ function documentContent(
   if (beyond !== null) problems.push(beyond);
   const size = Buffer.byteLength(text);
   if (size > maxBytes) {
-    const file = shortName(open, document);
-    const limit = `${Math.round(size / 1024)}KB > ${Math.round(maxBytes / 1024)}KB`;
-    return {
-      type: "text",
-      text: `[SKIPPED: ${file} - File too large (${limit}). Use 'get' with file="${file}" to retrieve.]`,
-    };
+    return leftOut(wanted, `File too large (${Math.round(size / 1024)}KB > ${Math.round(maxBytes / 1024)}KB)`);
   }
   const shown = firstLines(text, Math.floor(maxLines));
   return resource(open, document, lineNumbers && beyond === null ? numbered(shown, from) : shown);
+}
+
+function leftOut({ open, document }: Wanted, why: string): Content {
+  const file = shortName(open, document);
+  return { type: "text", text: `[SKIPPED: ${file} - ${why}. Use 'get' with file="${file}" to retrieve.]` };
 }
 
 function resource(open: OpenQmd, document: DocumentRow, text: string): Content {

@@ -1,13 +1,14 @@
 import { statSync } from "node:fs";
 import type { EmbeddingProvider } from "../../embed/types.ts";
 import { MemqError, messageOf } from "../../errors.ts";
+import { stampOf as fileStamp } from "../../home/file-stamp.ts";
 import { readQmdHome } from "../../home/qmd-home.ts";
 import { notice } from "../../output.ts";
 import { openQmd, type OpenQmd } from "../../qmd/open.ts";
 import { servingIdentity } from "../../store/identity.ts";
 import { removeJournal } from "../../store/maintenance.ts";
 import { keepVectorCodes } from "../../store/vector-codes.ts";
-import { isSyncing, startSync } from "../../sync/client.ts";
+import { startSync, syncsEnded } from "../../sync/client.ts";
 import type { Program } from "../../version.ts";
 
 /** A qmd home that a server keeps open: what it holds follows the configuration and the index file. */
@@ -153,9 +154,7 @@ async function close(kept: Kept): Promise<void> {
     const { provider } = await opening.catch(() => ({ provider: null }));
     await provider?.close();
   }
-  const isBusy = (): boolean => home !== undefined && isSyncing(home.indexPath);
-  // A sync lets go of its lock before the process ends.
-  while (isBusy()) await Bun.sleep(5);
+  if (home !== undefined) await syncsEnded(home.indexPath);
   retire(kept);
   if (home !== undefined) removeJournal(home.indexPath);
 }
@@ -169,9 +168,6 @@ async function reopened(before: Opening | undefined, open: () => Opening): Openi
 /** Changes when the configuration, what is trusted, or the index is another file. */
 function stampOf({ qmd }: OpenQmd): string {
   const { configPath, trustFile, indexPath } = qmd.places;
-  const written = [configPath, trustFile].map((path) => {
-    const stat = statSync(path, { throwIfNoEntry: false });
-    return stat === undefined ? "" : `${stat.ino}.${stat.mtimeMs}.${stat.size}`;
-  });
+  const written = [configPath, trustFile].map((path) => fileStamp(path).stamp);
   return [...written, statSync(indexPath, { throwIfNoEntry: false })?.ino ?? 0].join(" ");
 }

@@ -126,12 +126,12 @@ function queryTool(notes: Notes): Tool {
     inputSchema: QUERY_INPUT,
     outputSchema: FOUND,
     annotations: READ_ONLY,
-    run({ query, searches, limit, ...rest }, call) {
+    async run({ query, searches, limit, ...rest }, call) {
       if (query === undefined && searches === undefined) {
-        return failed("Error: provide either 'query' (plain text) or 'searches' (typed sub-queries)");
+        return failure("Error: provide either 'query' (plain text) or 'searches' (typed sub-queries)");
       }
       if (query !== undefined && searches !== undefined) {
-        return failed("Error: 'query' and 'searches' are mutually exclusive; provide only one");
+        return failure("Error: 'query' and 'searches' are mutually exclusive; provide only one");
       }
       call.say("Searching by words and by meaning");
       const document =
@@ -203,7 +203,7 @@ function multiGetTool(notes: Notes): Tool {
       required: ["pattern"],
     },
     annotations: READ_ONLY,
-    run: ({ pattern, ...options }) => getDocuments(notes.home, pattern, options),
+    run: ({ pattern, ...options }, { signal }) => getDocuments(notes.home, pattern, options, signal),
   });
 }
 
@@ -233,10 +233,6 @@ function statusTool(notes: Notes): Tool {
 /** One line each: a line end is no part of a question. */
 export function typedParts(searches: { type: "lex" | "vec" | "hyde"; query: string }[]): typeof searches {
   return searches.map(({ type, query }) => ({ type, query: query.replace(/\s*\n\s*/g, " ").trim() }));
-}
-
-function failed(sentence: string): Promise<ToolAnswer> {
-  return Promise.resolve(failure(sentence));
 }
 
 async function found(notes: Notes, question: Omit<NotesQuestion, "deadlineMs">): Promise<ToolAnswer> {

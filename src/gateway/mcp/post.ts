@@ -17,7 +17,7 @@ import type { Identity } from "./server.ts";
 import { answerRequest } from "./server.ts";
 import type { McpSurface } from "./surface.ts";
 
-type Request_ = Message & { id: string | number };
+type RequestMessage = Message & { id: string | number };
 type Answer = { jsonrpc: "2.0"; id: RequestId } & ({ result: object } | { error: ErrorBody });
 
 /** They run at once: more messages than this in one body are refused. */
@@ -26,15 +26,20 @@ const MAX_BATCH = 100;
 /** Methods whose subject stands in the `Mcp-Name` header too. */
 const NAMED: Record<string, string> = { "tools/call": "name", "prompts/get": "name", "resources/read": "uri" };
 
+type Context = {
+  surface: McpSurface;
+  identity: Identity;
+  /** Ends what runs. */
+  signal: AbortSignal;
+  /** Is told of what is still at work when the answer has begun. */
+  keep: (task: Promise<unknown>) => void;
+};
+
 /**
  * Answers one POST to the MCP endpoint (Streamable HTTP of 2025-03-26 to 2026-07-28) without keeping anything of it: an older client
- * may begin with any method. `signal` ends what runs.
+ * may begin with any method.
  */
-export async function answerPost(
-  request: Request,
-  body: string,
-  context: { surface: McpSurface; identity: Identity; signal: AbortSignal },
-): Promise<Response> {
+export async function answerPost(request: Request, body: string, context: Context): Promise<Response> {
   let value: unknown;
   try {
     value = JSON.parse(body);
@@ -73,9 +78,9 @@ function batchFault(messages: readonly unknown[], headers: Headers): string | nu
   return batchRefusal(named !== null && SUPPORTED_VERSIONS.includes(named) ? named : null, messages);
 }
 
-type Work = { surface: McpSurface; identity: Identity; signal: AbortSignal; requests: Request_[]; era: Era };
+type Work = Context & { requests: RequestMessage[]; era: Era };
 
-function hasId(message: Message): message is Request_ {
+function hasId(message: Message): message is RequestMessage {
   if (message.id === null) throw new RpcError("invalidRequest", "id must be a string or a number");
   return message.id !== undefined;
 }
@@ -128,13 +133,19 @@ function mismatch(sentence: string): RpcError {
   return new RpcError(MCP_ERRORS.headerMismatch, `Header mismatch: ${sentence}`);
 }
 
+/** Whether an `Accept` names event streams, other than to refuse them. */
+function acceptsStream(accept: string): boolean {
+  const named = accept.split(",").find((range) => /^\s*text\/event-stream\s*(?:;|$)/i.test(range));
+  return named !== undefined && !/;\s*q=0(?:\.0*)?\s*(?:;|$)/i.test(named);
+}
+
 /** Older clients are answered by a stream, newer ones only where progress is to be told. */
-function wantsStream(headers: Headers, era: Era, requests: readonly Request_[]): boolean {
-  if (!(headers.get("accept") ?? "").includes("text/event-stream")) return false;
+function wantsStream(headers: Headers, era: Era, requests: readonly RequestMessage[]): boolean {
+  if (!acceptsStream(headers.get("accept") ?? "")) return false;
   return era === "legacy" || requests.some(({ params }) => "progressToken" in metaOf(params));
 }
 
-async function answerOf(work: Work, request: Request_, notify: (json: string) => void): Promise<Answer> {
+async function answerOf(work: Work, request: RequestMessage, notify: (json: string) => void): Promise<Answer> {
   const { surface, identity, signal, era } = work;
   const { id, method, params } = request;
   try {
@@ -153,7 +164,11 @@ async function answerOf(work: Work, request: Request_, notify: (json: string) =>
 }
 
 function ended(signal: AbortSignal): Promise<never> {
-  const late = (): RpcError => new RpcError(MCP_ERRORS.internal, "The request was given up: it took too long.");
+  const late = (): RpcError => {
+    const why =
+      signal.reason instanceof Error && signal.reason.name === "Error" ? signal.reason.message : "it took too long";
+    return new RpcError(MCP_ERRORS.internal, `The request was given up: ${why}.`);
+  };
   return new Promise((_resolve, reject) => {
     if (signal.aborted) reject(late());
     signal.addEventListener("abort", () => reject(late()), { once: true });
@@ -177,7 +192,7 @@ function streamed(work: Work): Response {
   const gone = new AbortController();
   const signal = AbortSignal.any([work.signal, gone.signal]);
   const stream = new ReadableStream<Uint8Array>({
-    async start(controller) {
+    start(controller) {
       const write = (text: string): void => {
         if (!gone.signal.aborted) controller.enqueue(encoder.encode(text));
       };
@@ -185,11 +200,13 @@ function streamed(work: Work): Response {
       // A comment, so that the headers go out now and the connection is known to be alive.
       write(":\n\n");
       const alive = setInterval(() => write(":\n\n"), KEEP_ALIVE_MS);
-      await Promise.all(
-        work.requests.map(async (request) => send(JSON.stringify(await answerOf({ ...work, signal }, request, send)))),
-      );
-      clearInterval(alive);
-      if (!gone.signal.aborted) controller.close();
+      const answer = async (request: RequestMessage): Promise<void> =>
+        send(JSON.stringify(await answerOf({ ...work, signal }, request, send)));
+      const all = Promise.all(work.requests.map(answer)).finally(() => {
+        clearInterval(alive);
+        if (!gone.signal.aborted) controller.close();
+      });
+      work.keep(all);
     },
     cancel: () => gone.abort(),
   });
@@ -198,6 +215,7 @@ function streamed(work: Work): Response {
   });
 }
 
+/** An HTTP answer whose body is JSON. */
 export function json(status: number, value: object, headers: Record<string, string> = {}): Response {
   return new Response(JSON.stringify(value), { status, headers: { "content-type": "application/json", ...headers } });
 }

@@ -64,6 +64,7 @@ export function missingMeta(key: string = `${VERSION_KEY} and ${CAPABILITIES_KEY
   return new RpcError("invalidParams", `params._meta lacks ${key}`);
 }
 
+/** −32022 for a version that is not spoken here, with those that are. */
 export function unsupportedVersion(requested: string): RpcError {
   return new RpcError(MCP_ERRORS.unsupportedVersion, "Unsupported protocol version", {
     supported: SUPPORTED_VERSIONS,

@@ -63,6 +63,14 @@ export type McpSurface = {
   close(): Promise<void>;
 };
 
+/** Room for text in one answer, in bytes of JSON: official clients end a session on a pipe at a message of more than 10 MiB. */
+export const MAX_TEXT_BYTES = 8 * 1024 * 1024;
+
+/** What a text takes in a message. */
+export function jsonBytes(text: string): number {
+  return Buffer.byteLength(JSON.stringify(text));
+}
+
 /** What reads and never leaves the machine's own notes. */
 export const READ_ONLY: ToolAnnotations = { readOnlyHint: true, openWorldHint: false };
 

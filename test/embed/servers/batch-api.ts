@@ -19,6 +19,8 @@ export type BatchServer = {
   lines: Record<string, unknown>[];
   /** Numbers in a vector. */
   length: number;
+  /** What a file of results is sent as. */
+  sent?: (text: string) => string | ReadableStream;
 };
 
 type Line = { key: string; text: string };
@@ -45,7 +47,7 @@ export function withOpenAiBatches(inline: Wire, state: BatchServer): Wire {
       }
       const content = /\/files\/([^/]+)\/content$/.exec(pathname)?.[1];
       if (content !== undefined)
-        return new Response(files.get(content) ?? "", { status: files.has(content) ? 200 : 404 });
+        return new Response(sentAs(files.get(content) ?? "", state), { status: files.has(content) ? 200 : 404 });
       const job = jobs.get(/\/batches\/([^/]+)$/.exec(pathname)?.[1] ?? "");
       if (job === undefined) return null;
       if (job.polls-- > 0) return Response.json({ status: "in_progress" });
@@ -98,7 +100,7 @@ export function withGeminiBatches(inline: Wire, state: BatchServer): Wire {
         return Response.json({ name });
       }
       const download = /^\/download\/v1beta\/files\/([^/]+):download$/.exec(pathname)?.[1];
-      if (download !== undefined) return new Response(files.get(download));
+      if (download !== undefined) return new Response(sentAs(files.get(download) ?? "", state));
       const job = jobs.get(/(batches\/[^/]+)$/.exec(pathname)?.[1] ?? "");
       if (job === undefined) return null;
       if (job.polls-- > 0) return Response.json({ metadata: { state: "BATCH_STATE_RUNNING" } });
@@ -113,6 +115,10 @@ export function withGeminiBatches(inline: Wire, state: BatchServer): Wire {
       return Response.json({ metadata: { state: "BATCH_STATE_SUCCEEDED", output: { responsesFile } }, done: true });
     },
   };
+}
+
+function sentAs(text: string, { sent }: BatchServer): string | ReadableStream {
+  return sent?.(text) ?? text;
 }
 
 function kept(files: Map<string, string>, text: string): string {
