@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { usageError } from "../errors.ts";
+import { appendInTurn } from "../memory/append-turns.ts";
 import type { MemoryEngine } from "../memory/engine.ts";
 import { isRealDate } from "../memory/dates.ts";
 import { indexAnswer } from "../memory/engine.ts";
@@ -210,10 +211,9 @@ export const METHODS: Readonly<Record<string, Method>> = {
       target: v.optional(oneOf("daily", "long-term"), "daily"),
       date: v.optional(v.pipe(text(), v.check(isRealDate, "must be a date, YYYY-MM-DD"))),
     }),
-    async ({ agentId, ...request }, session) => {
+    async ({ agentId, ...request }, session, { signal }) => {
       const engine = await session.engine(agentId);
-      const { appendForAgent } = await import("../memory/append.ts");
-      const appended = await appendForAgent(engine.agent, request);
+      const appended = await appendInTurn(engine.agent, request, signal);
       engine.appended();
       return appended;
     },

@@ -60,6 +60,17 @@ test("a server in the background takes requests when it is said to have started,
   expect(await home.run("mcp", "stop")).toMatchObject({ exitCode: 0, stdout: "Not running (no PID file).\n" });
 });
 
+test("of several that start at once one runs, and the others were told how to stop it instead of that it runs", async () => {
+  const outcomes = await Promise.all([start(), start(), start()]);
+  const [pid = "none"] = outcomes.flatMap(({ stdout }) => /\(PID (\d+)\)/.exec(stdout)?.[1] ?? []);
+  expect(outcomes.filter(({ exitCode }) => exitCode === 0)).toHaveLength(1);
+  for (const { exitCode, stderr } of outcomes) {
+    if (exitCode !== 0) expect(stderr).toContain(`Already running (PID ${pid}). Run 'memq mcp stop' first.`);
+  }
+  expect((await home.run("mcp", "stop")).stdout).toBe(`Stopped memq MCP server (PID ${pid}).\n`);
+  await gone(Number(pid));
+});
+
 test("a server of an agent says how to stop it, and a stop that finds none names those of other homes", async () => {
   const { workspace, stateDir } = makeHome({ "MEMORY.md": "- A heron.\n" });
   const env = { OPENCLAW_STATE_DIR: stateDir };

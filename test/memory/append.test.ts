@@ -137,7 +137,7 @@ describe("appending", () => {
       for (const folder of [temporaryRoot, workspace]) chmodSync(folder, 0o755);
     });
     afterEach(() => {
-      for (const folder of [state(), join(state(), "memory")]) chmodSync(folder, 0o755);
+      for (const folder of [state(), join(state(), "memory"), join(notes(), "memory")]) chmodSync(folder, 0o755);
     });
 
     test.skipIf(bound.length > 0 && Bun.which("setpriv") === null)(

@@ -155,12 +155,11 @@ describe("embed", () => {
     const home = withModel(await homeOf(NOTES, { yaml: YAML }));
     await home.run("embed");
     const before = books(home);
-    const other = { ...home, env: { ...home.env } };
     home.configure(YAML.replace(MODEL, "http://127.0.0.1:9/v1#m"));
-    const failed = await other.run("embed");
+    const failed = await home.run("embed");
     expect(failed.exitCode).toBe(1);
     expect(books(home)).toEqual(before);
-    const forced = await other.run("embed", "-f");
+    const forced = await home.run("embed", "-f");
     expect(forced.exitCode).toBe(1);
     expect(books(home)).toEqual(before);
     home.configure(YAML.replace(MODEL, server.model));

@@ -16,6 +16,8 @@ test.skipIf(golden === null)("the recorded workspace is indexed with the recorde
   const root = tempFolder();
   cpSync(join(golden ?? "", "ws"), join(root, "ws"), { recursive: true });
   cpSync(join(golden ?? "", "team-docs"), join(root, "team-docs"), { recursive: true });
+  // The recording may be read-only, and its modes are copied along.
+  Bun.spawnSync(["chmod", "-R", "u+w", root]);
   symlinkSync("../../team-docs/onboarding.md", join(root, "ws/memory/symlinked.md"));
   const patterns = ["MEMORY.md", "memory.md", "USER.md", "memory/**/*.md"];
   const collections = [

@@ -43,7 +43,9 @@ export async function startDaemon(
   if (present !== null) throw alreadyRunning(present, stopCommand);
   rmSync(files.pidFile, { force: true });
   mkdirSync(dirname(files.logFile), { recursive: true, mode: 0o700 });
-  const log = openSync(files.logFile, "w", 0o600);
+  closeSync(openSync(files.logFile, "w", 0o600));
+  // Of two that start at once neither writes over what the other says.
+  const log = openSync(files.logFile, "a", 0o600);
   chmodSync(files.logFile, 0o600);
   const { ownProgram } = await import("../../llama/connection.ts");
   const { executable, args: before } = ownProgram();
@@ -68,6 +70,8 @@ export async function startDaemon(
     failure = await Promise.race([failed.promise, Bun.sleep(20).then(() => null)]);
   }
   if (failure === null) child.kill();
+  const other = runningServer(files);
+  if (other !== null && other !== child.pid) throw alreadyRunning(other, stopCommand);
   const said = logOf(files).trim().split("\n").at(-1) ?? "";
   throw new MemqError("MCP_START", said || `The server did not start: ${failure ?? "it took too long"}.`, {
     hint: `Its log is ${files.logFile}.`,

@@ -1,4 +1,5 @@
 import type { MemoryEngine } from "../../memory/engine.ts";
+import { appendInTurn } from "../../memory/append-turns.ts";
 import { isRealDate } from "../../memory/dates.ts";
 import type { MemoryService } from "../../memory/service.ts";
 import type { SyncProgress } from "../../sync/report.ts";
@@ -175,11 +176,10 @@ function appendTool(service: MemoryService): Tool {
     },
     outputSchema: APPEND_OUTPUT,
     annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
-    async run({ text, target, date }) {
+    async run({ text, target, date }, { signal }) {
       if (date !== undefined && !isRealDate(date)) return failure("date must be a date, YYYY-MM-DD");
       const engine = await service.engine();
-      const { appendForAgent } = await import("../../memory/append.ts");
-      const appended = await appendForAgent(engine.agent, { text, target, date });
+      const appended = await appendInTurn(engine.agent, { text, target, date }, signal);
       engine.appended();
       return jsonAnswer(appended);
     },
