@@ -143,6 +143,11 @@ export function messageOf(error: unknown): string {
   return refusal?.sentence ?? (error instanceof Error ? error.message : String(error));
 }
 
+/** The same with a full stop, for what may end without one. */
+export function sentenceOf(error: unknown): string {
+  return messageOf(error).replace(/[.\s]*$/, ".");
+}
+
 /** The same to stand behind a colon in a sentence that says already what could not be done, and with which file. */
 export function reasonOf(error: unknown): string {
   const refusal = error instanceof MemqError ? undefined : refusalOf(error);

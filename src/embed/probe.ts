@@ -20,8 +20,13 @@ export async function probedProvider(provider: EmbeddingProvider): Promise<Provi
     const ms = Math.round(performance.now() - startedAt);
     return { ok: true, ms, dims: vector.length, textsPerSecond: await textsPerSecond(provider, signal) };
   } catch (error) {
-    return { ok: false, error: messageOf(error) };
+    return { ok: false, error: signal.aborted ? tooSlow(provider) : messageOf(error) };
   }
+}
+
+function tooSlow({ model, endpoint }: EmbeddingProvider): string {
+  const where = URL.canParse(endpoint) ? new URL(endpoint).origin : "The model host";
+  return `${where} was not done with a few texts for ${model} within ${PROBE_MS / 1000} s; it may be loading the model.`;
 }
 
 async function textsPerSecond(provider: EmbeddingProvider, signal: AbortSignal): Promise<number> {

@@ -78,7 +78,10 @@ async function vectorLeg(
   scope: LegScope,
 ): Promise<VectorLeg> {
   const embedded = await embedQueryBy(provider, query, deadline);
-  if (embedded.state === "blank") return { nearest: null, cosines: noCosines, degraded: false, notices: [] };
+  if (embedded.state === "blank") {
+    const notice = `Searched by keywords only: ${provider.model} gives no vector for these words.`;
+    return { ...without(notice), degraded: false };
+  }
   if (embedded.state === "slow") {
     return without(`Searched by keywords only: ${provider.id} had not embedded the query by the deadline.`);
   }
