@@ -1,6 +1,8 @@
 import * as v from "valibot";
 import { usageError } from "../errors.ts";
 import type { MemoryEngine } from "../memory/engine.ts";
+// Loaded by the first of several appends, it would let the later ones go first.
+import { appendForAgent } from "../memory/append.ts";
 import { isRealDate } from "../memory/dates.ts";
 import { indexAnswer } from "../memory/engine.ts";
 import type { MemoryPlace } from "../memory/service.ts";
@@ -212,7 +214,6 @@ export const METHODS: Readonly<Record<string, Method>> = {
     }),
     async ({ agentId, ...request }, session) => {
       const engine = await session.engine(agentId);
-      const { appendForAgent } = await import("../memory/append.ts");
       const appended = await appendForAgent(engine.agent, request);
       engine.appended();
       return appended;

@@ -1,4 +1,6 @@
 import type { MemoryEngine } from "../../memory/engine.ts";
+// Loaded by the first of several appends, it would let the later ones go first.
+import { appendForAgent } from "../../memory/append.ts";
 import { isRealDate } from "../../memory/dates.ts";
 import type { MemoryService } from "../../memory/service.ts";
 import type { SyncProgress } from "../../sync/report.ts";
@@ -178,7 +180,6 @@ function appendTool(service: MemoryService): Tool {
     async run({ text, target, date }) {
       if (date !== undefined && !isRealDate(date)) return failure("date must be a date, YYYY-MM-DD");
       const engine = await service.engine();
-      const { appendForAgent } = await import("../../memory/append.ts");
       const appended = await appendForAgent(engine.agent, { text, target, date });
       engine.appended();
       return jsonAnswer(appended);
