@@ -69,6 +69,13 @@ const REFUSALS: [
     "Move it away, or choose another place.",
   ],
   [
+    /^ENAMETOOLONG/,
+    "NAME_TOO_LONG",
+    (path) => `A name is longer than the system allows${path}.`,
+    "Choose a shorter one.",
+  ],
+  [/^ELOOP/, "LINK_LOOP", (path) => `Links lead in a circle${path}.`, "Correct the links, or choose another place."],
+  [
     /^(EMFILE|ENFILE)/,
     "TOO_MANY_FILES",
     (path) => `The system has no more files to open${path}.`,
