@@ -69,6 +69,13 @@ const REFUSALS: [
     "Move it away, or choose another place.",
   ],
   [
+    /^ENAMETOOLONG/,
+    "NAME_TOO_LONG",
+    (path) => `A name is longer than the system allows${path}.`,
+    "Choose a shorter one.",
+  ],
+  [/^ELOOP/, "LINK_LOOP", (path) => `Links lead in a circle${path}.`, "Correct the links, or choose another place."],
+  [
     /^(EMFILE|ENFILE)/,
     "TOO_MANY_FILES",
     (path) => `The system has no more files to open${path}.`,
@@ -134,6 +141,11 @@ export function asMemqError(error: unknown): MemqError {
 export function messageOf(error: unknown): string {
   const refusal = error instanceof MemqError ? undefined : refusalOf(error);
   return refusal?.sentence ?? (error instanceof Error ? error.message : String(error));
+}
+
+/** The same with a full stop, for what may end without one. */
+export function sentenceOf(error: unknown): string {
+  return messageOf(error).replace(/[.\s]*$/, ".");
 }
 
 /** The same to stand behind a colon in a sentence that says already what could not be done, and with which file. */

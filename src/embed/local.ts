@@ -1,5 +1,6 @@
 import type { EmbeddingSettings } from "../home/types.ts";
 import { modelHost, type ModelHost } from "../llama/client.ts";
+import type { DownloadProgress } from "../llama/download.ts";
 import { modelFolders, presentModel, pullModel, type ModelFolders } from "../llama/models.ts";
 import { MemqError, messageOf } from "../errors.ts";
 import { withoutCredentials } from "../printable.ts";
@@ -9,12 +10,14 @@ import { fingerprintOf, qmdFingerprint, type VectorSpace } from "./identity.ts";
 import { promptFormOf } from "./prompts.ts";
 import { DEFAULT_AGENT_MODEL, DEFAULT_QMD_MODELS } from "./spec.ts";
 import type { EmbedInput, EmbedReport, EmbeddingProvider } from "./types.ts";
+import { createWaiting, type Tell } from "./waiting.ts";
 
 /** Texts in one request to the model host: what is lost at most when it dies. */
 const batchSize = 16;
 /** More is never read: the model's own limit is in tokens, and this only keeps a huge text from being tokenised for nothing. */
 const maxInputBytes = 65_536;
 const defaultContextSize = 2048;
+const toldAgainMs = 10_000;
 
 /**
  * Opens the GGUF model that `settings.local.modelPath` names, or the default one of this kind of home. A model of the hub is
@@ -30,6 +33,8 @@ export async function openLocalProvider(
   const contextSize = settings.local.contextSize ?? environmentContextSize() ?? defaultContextSize;
   const model = await unavailableOnError(async () => namedModel(spec, modelFolders(kind, modelCacheDir), threads));
   const form = promptFormOf(spec, kind);
+  const shown = withoutCredentials(spec);
+  const waiting = createWaiting({ first: `the model host to load ${shown}`, later: `the model host with ${shown}` });
   return {
     ...space,
     local: true,
@@ -45,11 +50,14 @@ export async function openLocalProvider(
     },
     embedDocuments: (inputs, signal, report = {}) =>
       unavailableOnError(async () => {
-        const path = await model.pulled(signal);
+        const path = await model.pulled(signal, report.onWait);
         const dress = ({ text, title }: EmbedInput) => form.document(cutToBytes(text, maxInputBytes), title);
-        return embedInBatches(inputs, dress, report, (texts) =>
-          model.host().embed(path, texts, { signal, contextSize, bulk: true }),
-        );
+        const embed = async (texts: string[]): Promise<Float32Array[]> => {
+          const vectors = await model.host().embed(path, texts, { signal, contextSize, bulk: true });
+          waiting.heard();
+          return vectors;
+        };
+        return waiting.during(report.onWait, () => embedInBatches(inputs, dress, report, embed));
       }, signal),
     async close() {
       model.close();
@@ -77,7 +85,7 @@ type NamedModel = {
   /** Path of the file when it is here. */
   present(): string;
   /** The same, downloaded first where that is possible. */
-  pulled(signal: AbortSignal): Promise<string>;
+  pulled(signal: AbortSignal, tell: Tell | undefined): Promise<string>;
   close(): void;
 };
 
@@ -95,8 +103,23 @@ function namedModel(spec: string, folders: ModelFolders, threads: number | undef
   return {
     host: () => (host ??= modelHost({ modelsFolder: folders.own, ...(threads === undefined ? {} : { threads }) })),
     present,
-    pulled: async (signal) => (await pullModel(spec, folders, { signal })).path,
+    pulled: async (signal, tell) => {
+      const onWait = (): void => tell?.("Waiting for another process that is downloading a model.");
+      return (await pullModel(spec, folders, { signal, onWait, onProgress: downloadTold(tell) })).path;
+    },
     close: () => host?.close(),
+  };
+}
+
+/** Tells of a download when it begins, and every ten seconds how far it is. */
+function downloadTold(tell: Tell | undefined): (progress: DownloadProgress) => void {
+  let toldAt = -Infinity;
+  return ({ file, received, total }) => {
+    const now = performance.now();
+    if (now - toldAt < toldAgainMs) return;
+    toldAt = now;
+    const megabytes = (bytes: number): number => Math.round(bytes / 1e6);
+    tell?.(`Downloading ${file}: ${megabytes(received)}${total > 0 ? ` of ${megabytes(total)}` : ""} MB.`);
   };
 }
 

@@ -1,4 +1,5 @@
 import { messageOf } from "../errors.ts";
+import { withoutCredentials } from "../printable.ts";
 import type { EmbeddingSettings } from "../home/types.ts";
 import type { EmbeddingProvider } from "./types.ts";
 
@@ -20,8 +21,13 @@ export async function probedProvider(provider: EmbeddingProvider): Promise<Provi
     const ms = Math.round(performance.now() - startedAt);
     return { ok: true, ms, dims: vector.length, textsPerSecond: await textsPerSecond(provider, signal) };
   } catch (error) {
-    return { ok: false, error: messageOf(error) };
+    return { ok: false, error: signal.aborted ? tooSlow(provider) : messageOf(error) };
   }
+}
+
+function tooSlow({ model, endpoint }: EmbeddingProvider): string {
+  const where = URL.canParse(endpoint) ? new URL(endpoint).origin : "The model host";
+  return `${where} was not done with a few texts for ${withoutCredentials(model)} within ${PROBE_MS / 1000} s; it may be loading the model.`;
 }
 
 async function textsPerSecond(provider: EmbeddingProvider, signal: AbortSignal): Promise<number> {

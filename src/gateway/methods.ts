@@ -1,8 +1,7 @@
 import * as v from "valibot";
 import { usageError } from "../errors.ts";
+import { appendInTurn } from "../memory/append-turns.ts";
 import type { MemoryEngine } from "../memory/engine.ts";
-// Loaded by the first of several appends, it would let the later ones go first.
-import { appendForAgent } from "../memory/append.ts";
 import { isRealDate } from "../memory/dates.ts";
 import { indexAnswer } from "../memory/engine.ts";
 import type { MemoryPlace } from "../memory/service.ts";
@@ -212,9 +211,9 @@ export const METHODS: Readonly<Record<string, Method>> = {
       target: v.optional(oneOf("daily", "long-term"), "daily"),
       date: v.optional(v.pipe(text(), v.check(isRealDate, "must be a date, YYYY-MM-DD"))),
     }),
-    async ({ agentId, ...request }, session) => {
+    async ({ agentId, ...request }, session, { signal }) => {
       const engine = await session.engine(agentId);
-      const appended = await appendForAgent(engine.agent, request);
+      const appended = await appendInTurn(engine.agent, request, signal);
       engine.appended();
       return appended;
     },

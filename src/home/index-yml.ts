@@ -42,8 +42,15 @@ export const DEFAULT_PATTERN = "**/*.md";
 /** Reads `index.yml`; null when there is none. Errors: `CONFIG_SYNTAX` with the line, `CONFIG_TYPE` with the key. */
 export async function readQmdConfig(path: string): Promise<QmdConfig | null> {
   const text = indexYmlText(path);
-  return text === null ? null : qmdConfig(await parsedYaml(text, path), path);
+  if (text === null) return null;
+  // Who writes reads it again for each collection, and of a thousand collections each has a thousandth of the text.
+  if (lastRead?.path !== path || lastRead.text !== text) {
+    lastRead = { path, text, config: qmdConfig(await parsedYaml(text, path), path) };
+  }
+  return lastRead.config;
 }
+
+let lastRead: { path: string; text: string; config: QmdConfig } | undefined;
 
 /** What holds without an `index.yml`. */
 export function emptyQmdConfig(): QmdConfig {
@@ -176,6 +183,7 @@ function qmdConfig(data: JsonObject, file: string): QmdConfig {
   const [globalContext, editorUri] = [textOf(data, ["global_context"], file), editorUriOf(data, file)];
   const collections = mapOf(data, ["collections"], "a map of names", file);
   const read = Object.entries(collections).map(([name, value]) => collectionOf(name, value, file));
+  let hash: string | undefined;
   return {
     ...(globalContext === undefined ? {} : { globalContext }),
     ...(editorUri === undefined ? {} : { editorUri }),
@@ -183,7 +191,7 @@ function qmdConfig(data: JsonObject, file: string): QmdConfig {
     collections: read,
     // Asked for where an index is written, and not by a search.
     get hash() {
-      return hashOf(data);
+      return (hash ??= hashOf(data));
     },
     issues: [
       ...misspelt(data, "", ["global_context", ...EDITOR_KEYS, "models", "collections"], file),

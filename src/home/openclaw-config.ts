@@ -1,5 +1,5 @@
 import { dirname, join, resolve } from "node:path";
-import { MemqError, messageOf, reasonOf } from "../errors.ts";
+import { MemqError, messageOf, reasonOf, usageError } from "../errors.ts";
 import { isObject, merged, type JsonObject, type JsonValue } from "../json.ts";
 import { envBlock, joinedEnv, parseDotEnv, withVariables, type MissingVariable } from "./env-vars.ts";
 import { type FileStamp, stampOf } from "./file-stamp.ts";
@@ -32,6 +32,10 @@ export type ConfigRequest = {
 };
 
 const MAX_INCLUDE_DEPTH = 10;
+/** Files that include ten others each, ten levels deep, would never be read to the end. */
+const MAX_INCLUDED_FILES = 1000;
+/** What goes through a configuration calls itself for each level. */
+const MAX_LEVELS = 200;
 
 /**
  * Finds and reads the configuration. Errors: `CONFIG_MISSING` (a file named by the option), `CONFIG_SYNTAX` (with file, line
@@ -41,6 +45,9 @@ export async function loadConfig(request: ConfigRequest): Promise<LoadedConfig> 
   const stateDir = stateFolder(request.stateDir, request.env, request.cwd);
   const file = configFile(request.configPath, stateDir, request.env, request.cwd);
   const issues: string[] = [];
+  if (request.config !== undefined && isDeeperThan(MAX_LEVELS, request.config)) {
+    throw usageError(`the configuration that was given has more than ${MAX_LEVELS} levels`);
+  }
   const stamp = stampOf(file.path);
   const raw = await readConfig(file, issues);
   const data = merged(raw ?? {}, request.config ?? {}, "replace") as JsonObject;
@@ -85,7 +92,10 @@ async function readConfig(file: ReturnType<typeof configFile>, issues: string[])
     if (file.namedBy === "environment") issues.push(`There is no configuration file ${file.path}: defaults apply.`);
     return null;
   }
-  const value = await withIncludes(await parseJson5(text, file.path), [file.path]);
+  const value = await withIncludes(await parseJson5(text, file.path), {
+    chain: [file.path],
+    files: { left: MAX_INCLUDED_FILES },
+  });
   if (isObject(value)) return value;
   throw new MemqError("CONFIG_SYNTAX", `The configuration file ${file.path} must hold an object.`, {
     hint: "Put everything between { and }.",
@@ -120,12 +130,28 @@ function readDotEnv(folder: string, issues: string[]): Record<string, string> {
 async function parseJson5(text: string, path: string): Promise<JsonValue> {
   const body = text.replace(/^\uFEFF/, "");
   if (body.trim() === "") return {};
+  const value = await parsed(body, path);
+  if (!isDeeperThan(MAX_LEVELS, value)) return value;
+  throw new MemqError("CONFIG_SYNTAX", `The configuration file ${path} has more than ${MAX_LEVELS} levels.`, {
+    hint: "Look for what is nested by mistake.",
+  });
+}
+
+async function parsed(body: string, path: string): Promise<JsonValue> {
   try {
     return Bun.JSON5.parse(body) as JsonValue;
   } catch {
     return parsedWithPlace(body, path);
   }
 }
+
+function isDeeperThan(levels: number, value: JsonValue): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return levels === 0 || Object.values(value).some((entry) => isDeeperThan(levels - 1, entry));
+}
+
+/** The files that led to where an `$include` stands, and how many more may be read. */
+type Including = { chain: readonly string[]; files: { left: number } };
 
 /** The runtime's parser does not say where it stumbled; this slower one does, and is loaded only then. */
 async function parsedWithPlace(text: string, path: string): Promise<JsonValue> {
@@ -151,40 +177,45 @@ function placeOf(text: string, line: number, column: number): string {
   return `line ${line - 1}, column ${ended.length + 1}`;
 }
 
-/** Resolves `$include` everywhere in `value`, which stands in the last file of `chain`. */
-async function withIncludes(value: JsonValue, chain: readonly string[]): Promise<JsonValue> {
-  if (Array.isArray(value)) return Promise.all(value.map((entry) => withIncludes(entry, chain)));
+/** Resolves `$include` everywhere in `value`, which stands in the last file of the chain. */
+async function withIncludes(value: JsonValue, including: Including): Promise<JsonValue> {
+  if (Array.isArray(value)) return Promise.all(value.map((entry) => withIncludes(entry, including)));
   if (!isObject(value)) return value;
   const { $include: include, ...rest } = value;
   const siblings: JsonObject = {};
-  for (const [name, entry] of Object.entries(rest)) siblings[name] = await withIncludes(entry, chain);
+  for (const [name, entry] of Object.entries(rest)) siblings[name] = await withIncludes(entry, including);
   if (include === undefined) return siblings;
-  const included = await includedValue(include, chain);
+  const included = await includedValue(include, including);
   if (Object.keys(siblings).length === 0) return included;
   if (isObject(included)) return merged(included, siblings, "join");
-  throw includeError(`$include in ${chain.at(-1)} stands beside other keys, so the included file must hold an object`);
+  throw includeError(
+    `$include in ${including.chain.at(-1)} stands beside other keys, so the included file must hold an object`,
+  );
 }
 
-async function includedValue(include: JsonValue, chain: readonly string[]): Promise<JsonValue> {
-  if (typeof include === "string") return includedFile(include, chain);
+async function includedValue(include: JsonValue, including: Including): Promise<JsonValue> {
+  if (typeof include === "string") return includedFile(include, including);
   if (!Array.isArray(include) || !include.every((entry) => typeof entry === "string")) {
-    throw includeError(`$include in ${chain.at(-1)} must be a file name or a list of file names`);
+    throw includeError(`$include in ${including.chain.at(-1)} must be a file name or a list of file names`);
   }
   let result: JsonValue = {};
-  for (const name of include) result = merged(result, await includedFile(name, chain), "join");
+  for (const name of include) result = merged(result, await includedFile(name, including), "join");
   return result;
 }
 
-async function includedFile(name: string, chain: readonly string[]): Promise<JsonValue> {
+async function includedFile(name: string, including: Including): Promise<JsonValue> {
+  const { chain, files } = including;
   const from = chain.at(-1) ?? "";
+  if (name.includes("\0")) throw includeError(`$include in ${from} names a file with a NUL character`);
   const path = resolve(dirname(from), name);
   if (chain.includes(path)) throw includeError(`$include goes round in a circle: ${[...chain, path].join(" → ")}`);
   if (chain.length > MAX_INCLUDE_DEPTH) {
     throw includeError(`$include in ${from} goes deeper than ${MAX_INCLUDE_DEPTH} files`);
   }
+  if (files.left-- === 0) throw includeError(`$include in ${chain[0]} leads to more than ${MAX_INCLUDED_FILES} files`);
   const text = readText(path);
   if (text === null) throw includeError(`$include in ${from} names ${path}, which does not exist`);
-  return withIncludes(await parseJson5(text, path), [...chain, path]);
+  return withIncludes(await parseJson5(text, path), { chain: [...chain, path], files });
 }
 
 function includeError(sentence: string): MemqError {

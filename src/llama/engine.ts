@@ -1,7 +1,7 @@
 import { statSync } from "node:fs";
 import type { ChatWrapper, LlamaContext, LlamaEmbeddingContext, LlamaModel, LlamaRankingContext } from "node-llama-cpp";
 import { MemqError, messageOf } from "../errors.ts";
-import { checkGguf } from "./gguf.ts";
+import { checkGguf, truncatedModel } from "./gguf.ts";
 import type { LoadOptions } from "./protocol.ts";
 import type { Runtime } from "./runtime.ts";
 
@@ -20,6 +20,7 @@ type Loaded = {
 const pooling = { none: 0, rank: 4 };
 /** Tokens left for what the model adds at both ends of a text. */
 const reservedTokens = 4;
+const leastContextSize = 64;
 /** Tokens left for a ranking template, when the model has room for it. */
 const reservedForTemplate = 512;
 
@@ -58,7 +59,7 @@ export function modelEngine(runtime: () => Promise<Runtime>): Engine {
       const { model } = embedder;
       const tokens = model.tokenize(text);
       // Some models have room for fewer tokens than was asked for.
-      const room = Math.min(load.contextSize, model.trainContextSize) - reservedTokens;
+      const room = contextSizeOf(model, load) - reservedTokens;
       const truncated = tokens.length > room;
       const { vector } = await embedder.getEmbeddingFor(truncated ? tokens.slice(0, room) : tokens);
       return { vector: checkedVector(path, vector, tokens.length), truncated };
@@ -68,7 +69,9 @@ export function modelEngine(runtime: () => Promise<Runtime>): Engine {
       const room = ranker.contextSize - Math.min(reservedForTemplate, Math.floor(ranker.contextSize / 4));
       const queryTokens = ranker.model.tokenize(query, false, "trimLeadingSpace").slice(0, Math.floor(room / 2));
       const tokens = ranker.model.tokenize(document, false, "trimLeadingSpace");
-      return ranker.rank(queryTokens, tokens.slice(0, room - queryTokens.length));
+      const score = await ranker.rank(queryTokens, tokens.slice(0, room - queryTokens.length));
+      if (!Number.isFinite(score)) throw wrongKind(path, "gave no usable score");
+      return score;
     },
     expand: (path, query, load, signal) => expand(models, path, query, load, signal),
     models: () => [...models.ready].map(([path, { contexts }]) => ({ path, uses: usesOf([...contexts.keys()]) })),
@@ -152,6 +155,8 @@ async function loadModel({ llama, complaints }: Runtime, path: string): Promise<
   try {
     return await llama.loadModel({ modelPath: path });
   } catch (error) {
+    // A length inside the file that no file can have.
+    if (error instanceof RangeError) throw truncatedModel(path, error);
     // The first complaint says what is wrong, the later ones that loading failed.
     const reason = complaints[0] ?? messageOf(error);
     throw new MemqError("MODEL_INVALID", `${path} could not be loaded: ${reason.split("\n")[0]}`, {
@@ -163,23 +168,28 @@ async function loadModel({ llama, complaints }: Runtime, path: string): Promise<
 
 function embeddingContext(path: string, model: LlamaModel, load: LoadOptions): Promise<LlamaEmbeddingContext> {
   if (poolingType(model) === pooling.rank) throw wrongKind(path, "reranks and does not embed");
-  const contextSize = Math.min(load.contextSize, model.trainContextSize);
+  const contextSize = contextSizeOf(model, load);
   // An encoder takes a text in one batch or not at all.
   return model.createEmbeddingContext({ contextSize, batchSize: contextSize, threads: load.threads });
 }
 
 function rankingContext(path: string, model: LlamaModel, load: LoadOptions): Promise<LlamaRankingContext> {
   if (!model.fileInsights.supportsRanking) throw wrongKind(path, "is not a reranking model");
-  const contextSize = Math.min(load.contextSize, model.trainContextSize);
+  const contextSize = contextSizeOf(model, load);
   return model.createRankingContext({ contextSize, batchSize: contextSize, threads: load.threads });
 }
 
 function writingContext(path: string, model: LlamaModel, load: LoadOptions): Promise<LlamaContext> {
   if (poolingType(model) !== pooling.none) throw wrongKind(path, "embeds or reranks and does not write text");
   return model.createContext({
-    contextSize: Math.min(load.contextSize, model.trainContextSize),
+    contextSize: contextSizeOf(model, load),
     threads: load.threads,
   });
+}
+
+/** What was asked for, as far as the model goes; one too small for any text would make all texts the same. */
+function contextSizeOf({ trainContextSize }: LlamaModel, load: LoadOptions): number {
+  return Math.min(Math.max(load.contextSize, leastContextSize), trainContextSize);
 }
 
 function poolingType(model: LlamaModel): number {

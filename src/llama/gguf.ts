@@ -29,7 +29,7 @@ export async function checkGguf(path: string): Promise<void> {
   if (read < start.length) throw truncatedModel(path);
 }
 
-function truncatedModel(path: string, cause?: unknown): MemqError {
+export function truncatedModel(path: string, cause?: unknown): MemqError {
   return new MemqError("MODEL_INVALID", `${path} is cut off or damaged.`, {
     hint: "Remove it and download it again.",
     cause,

@@ -1,21 +1,6 @@
 import { basename, dirname, join } from "node:path";
 import { withWriterLock } from "../store/lock.ts";
 
-/** The latest append to each note, of those that this process has not ended yet. */
-const latest = new Map<string, Promise<unknown>>();
-
-/** Runs `work` after all that was asked for of the same note before it: who waits at a lock gets it in any order. */
-export function inTurn<T>(note: string, work: () => Promise<T>): Promise<T> {
-  const before = latest.get(note) ?? Promise.resolve();
-  const run = before.then(work, work);
-  latest.set(note, run);
-  const forget = (): void => {
-    if (latest.get(note) === run) latest.delete(note);
-  };
-  run.then(forget, forget);
-  return run;
-}
-
 /**
  * Runs `work` while nobody else appends to `note`, whose folder exists. The lock lies beside the note, since agents and state
  * folders may share a workspace; in the agent's state folder, at `inState`, only where the note's folder takes no file. Throws

@@ -5,9 +5,10 @@ import { asMemqError, MemqError } from "../errors.ts";
 import type { AgentHome } from "../home/agent-home.ts";
 import { decodeNote, MAX_NOTE_BYTES, MAX_NOTE_MB } from "../notes/decode.ts";
 import { dateInZone } from "../notes/dates.ts";
-import { inTurn, whileOnlyAppender } from "./append-lock.ts";
+import { whileOnlyAppender } from "./append-lock.ts";
 import { isRealDate } from "./dates.ts";
 
+export type AppendRequest = { text: string; target?: "daily" | "long-term" | undefined; date?: string | undefined };
 export type AppendResult = { path: string; startLine: number; endLine: number };
 
 /**
@@ -15,10 +16,7 @@ export type AppendResult = { path: string; startLine: number; endLine: number };
  * that is there is ever rewritten. A new daily note begins with its date as a heading. Appends to one note wait for each other,
  * so that the reported lines are true.
  */
-export function appendForAgent(
-  { home, memory }: AgentHome,
-  request: { text: string; target?: "daily" | "long-term" | undefined; date?: string | undefined },
-): Promise<AppendResult> {
+export function appendForAgent({ home, memory }: AgentHome, request: AppendRequest): Promise<AppendResult> {
   const { text, target = "daily", date } = request;
   const workspace = home.workspace ?? "";
   const lock = `${home.indexPath}.append`;
@@ -63,22 +61,19 @@ export async function appendToMemory(options: {
   const path = target === "daily" ? `memory/${date}.md` : "MEMORY.md";
   const text = endedOnce(options.text);
   const heading = target === "daily" ? `# ${date}\n\n` : "";
-  const { lock } = options;
-  const lines = inTurn(join(workspace, path), async () => {
+  try {
     const note = await placeOf(workspace, path);
     const append = (): Promise<AppendedLines> => appendLines(note, path, text, heading);
-    return lock === undefined ? append() : whileOnlyAppender(lock, note, append);
-  });
-  return { path, ...(await lines.catch((error: unknown) => throwUnwritten(path, error))) };
-}
-
-function throwUnwritten(path: string, error: unknown): never {
-  if (error instanceof MemqError) throw error;
-  const { code, message, hint = "Check that the workspace is writable." } = asMemqError(error);
-  throw new MemqError(code === "INTERNAL" ? "APPEND_FAILED" : code, `${path} could not be written. ${message}`, {
-    hint,
-    cause: error,
-  });
+    const lines = await (options.lock === undefined ? append() : whileOnlyAppender(options.lock, note, append));
+    return { path, ...lines };
+  } catch (error) {
+    if (error instanceof MemqError) throw error;
+    const { code, message, hint = "Check that the workspace is writable." } = asMemqError(error);
+    throw new MemqError(code === "INTERNAL" ? "APPEND_FAILED" : code, `${path} could not be written. ${message}`, {
+      hint,
+      cause: error,
+    });
+  }
 }
 
 /** Text with one final newline. */

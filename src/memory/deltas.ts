@@ -6,7 +6,8 @@ export type DeltaThresholds = { deltaBytes: number; deltaMessages: number };
 export type TranscriptDeltas = {
   /**
    * Looks at a transcript that grew; true when, since the last true, it grew by `deltaBytes` or by `deltaMessages` lines. A
-   * threshold of 0 or less is reached by any growth. A file seen for the first time counts from `indexedBytes`.
+   * threshold of 0 or less is reached by any growth. A file seen for the first time counts from `indexedBytes`. True of a folder too:
+   * it came, with transcripts in it.
    */
   grown(path: string, indexedBytes: number): Promise<boolean>;
 };
@@ -20,10 +21,10 @@ export function transcriptDeltas(thresholds: DeltaThresholds): TranscriptDeltas 
   let last: Promise<unknown> = Promise.resolve();
 
   async function look(path: string, indexedBytes: number): Promise<boolean> {
-    const size = await stat(path)
-      .then((stats) => stats.size)
-      .catch(() => null);
-    if (size === null) return false;
+    const stats = await stat(path).catch(() => null);
+    if (stats === null) return false;
+    if (stats.isDirectory()) return true;
+    const { size } = stats;
     const counter = counters.get(path) ?? { size: indexedBytes, bytes: 0, messages: 0 };
     counters.set(path, counter);
     // A file that shrank was rotated or rewritten: all of it is new.

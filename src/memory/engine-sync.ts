@@ -1,5 +1,6 @@
 import { asMemqError, MemqError } from "../errors.ts";
 import { hasDocuments } from "../store/documents.ts";
+import type { Index } from "../store/types.ts";
 import type { SyncReport } from "../sync/report.ts";
 import type { ServedAgent } from "./backend.ts";
 import { byDeadline } from "./deadline.ts";
@@ -145,8 +146,7 @@ async function searchBegins(syncs: Syncs, deadline: number): Promise<SearchConte
   void begin(syncs);
   if (!isLive) return [];
   const isFirst = state.endedAt === 0 && (boot.waits || isEmpty());
-  // There may be no index file: never made, or taken away since.
-  if (isFirst || reader.now((index) => index.state === "missing")) {
+  if (isFirst || reader.now(isLost)) {
     const syncing = isFirst ? (syncs.first ??= startSync(keeper)) : repaired(syncs);
     if (!(await inTime(syncing, deadline))) return [{ what: "index", why: "The first sync is not done yet." }];
   }
@@ -156,6 +156,11 @@ async function searchBegins(syncs: Syncs, deadline: number): Promise<SearchConte
   // The built-in index can stand in for a qmd home.
   if (agent.qmd !== undefined) throw new MemqError("QMD_HOME_UNUSABLE", why);
   return [{ what: "index", why }];
+}
+
+/** Whether there is no index file, never made or taken away since, or one in its place that holds nothing. */
+function isLost(index: Index): boolean {
+  return index.state === "missing" || (index.state === "unprepared" && !hasDocuments(index));
 }
 
 async function rebuild(syncs: Syncs, deadline: number): Promise<SearchContext["degraded"]> {

@@ -1,6 +1,6 @@
 import { statSync } from "node:fs";
 import { MemqError } from "../errors.ts";
-import { isDamage, reportDamage } from "../store/damage.ts";
+import { isDamage, isDiskFault, reportDamage } from "../store/damage.ts";
 import { openIndex } from "../store/open.ts";
 import type { Index } from "../store/types.ts";
 import { keepVectorCodes } from "../store/vector-codes.ts";
@@ -16,7 +16,8 @@ export type IndexReader = {
   close(): void;
 };
 
-type Held = { index: Index; inode: number; users: number; retired: boolean };
+/** With the inodes of the file and of its journal. */
+type Held = { index: Index; inode: number; journal: number; users: number; retired: boolean };
 
 type Reader = { path: string; live: boolean; held: Held | null };
 
@@ -28,7 +29,7 @@ export function indexReader(path: string, live: boolean): IndexReader {
       try {
         return lendNow(reader, work);
       } catch (error) {
-        if (error instanceof DamageMet) return lendNow(reader, work);
+        if (isOver(error)) return lendNow(reader, work);
         throw error;
       }
     },
@@ -36,7 +37,7 @@ export function indexReader(path: string, live: boolean): IndexReader {
       try {
         return await lend(reader, work);
       } catch (error) {
-        if (error instanceof DamageMet) return lend(reader, work);
+        if (isOver(error)) return lend(reader, work);
         throw error;
       }
     },
@@ -74,13 +75,22 @@ async function lend<T>(reader: Reader, work: (index: Index) => Promise<T> | T): 
 
 function currentHeld(reader: Reader): Held {
   const { path, live, held } = reader;
-  const inode = statSync(path, { throwIfNoEntry: false })?.ino ?? 0;
-  const isOld = held !== null && (held.inode !== inode || (held.index.state !== "ready" && inode !== 0));
-  if (held !== null && !isOld) return held;
+  const inode = inodeOf(path);
+  if (held !== null && !isOld(held, path, inode)) return held;
   retire(reader);
   const index = openIndex(path, { mode: "read" });
   if (live && index.state === "ready") keepVectorCodes(index);
-  return (reader.held = { index, inode, users: 0, retired: false });
+  return (reader.held = { index, inode, journal: inodeOf(`${path}-wal`), users: 0, retired: false });
+}
+
+/** Whether the file or its journal is another one by now, or may have been prepared. */
+function isOld({ index, ...held }: Held, path: string, inode: number): boolean {
+  if (held.inode !== inode || (index.state !== "ready" && inode !== 0)) return true;
+  return held.journal !== inodeOf(`${path}-wal`);
+}
+
+function inodeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.ino ?? 0;
 }
 
 function retire(reader: Reader): void {
@@ -91,9 +101,15 @@ function retire(reader: Reader): void {
   reader.held = null;
 }
 
+/** Whether another connection may fare better. */
+function isOver(error: unknown): boolean {
+  return error instanceof DamageMet || isDiskFault(error);
+}
+
 /** Damage is reported once: the file counts as damaged from then on, until a writer has rebuilt it. */
 function noted(reader: Reader, error: unknown, own: Held): unknown {
   const { path } = reader;
+  if (isDiskFault(error) && reader.held === own) retire(reader);
   if (!isDamage(error) || own.index.state !== "ready") return error;
   reportDamage(path, own.inode);
   if (reader.held === own) retire(reader);

@@ -91,7 +91,7 @@ export function annotationsOf(lines: readonly string[]): Annotations {
     if (line.length > MAX_ANNOTATED_LINE || !line.trimEnd().endsWith("-->")) continue;
     for (const [, name, value] of line.matchAll(ANNOTATION)) {
       if (name === undefined || value === undefined) continue;
-      if (name.toLowerCase() === "trigger") addAll(triggers, listItems(value, /[,;]/));
+      if (name.toLowerCase() === "trigger") addAll(triggers, listItems(value, /[,;|]/));
       else if (name.toLowerCase() === "project") addAll(projects, projectKeys(value));
       else importance = Math.max(importance, importanceOf(value));
     }

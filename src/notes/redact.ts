@@ -26,6 +26,8 @@ const PATTERNS: readonly RegExp[] = [
 ];
 
 const KEY_BEGIN = /-----BEGIN [A-Z ]*PRIVATE KEY-----/g;
+/** A line of a key, as no prose has one. */
+const KEY_LINE = /[A-Za-z0-9+/]{40,}={0,2}/g;
 const KEY_END = /-----END [A-Z ]*PRIVATE KEY-----/g;
 
 /** `text` with every known kind of secret masked: short ones wholly, long ones but for their first six and last four characters. */
@@ -36,6 +38,7 @@ export function redactSecrets(text: string): string {
     () => KEY_END,
     (begin, end) => `${begin} …redacted… ${end}`,
   );
+  out = withoutOpenKey(out);
   for (const pattern of PATTERNS) {
     out = out.replace(pattern, (match: string, secret: string) => {
       const at = match.lastIndexOf(secret);
@@ -43,6 +46,14 @@ export function redactSecrets(text: string): string {
     });
   }
   return out;
+}
+
+/** Masks what is there of a key whose end was cut off. */
+function withoutOpenKey(text: string): string {
+  const closed = text.lastIndexOf("-----END ") + 1;
+  const begin = text.slice(closed).search(KEY_BEGIN);
+  if (begin < 0) return text;
+  return text.slice(0, closed + begin) + text.slice(closed + begin).replace(KEY_LINE, "…redacted…");
 }
 
 function mask(secret: string): string {

@@ -4,7 +4,9 @@ export function linesOf(
   { from, count, numbers }: { from: number; count: number; numbers: boolean },
 ): { text: string; beyond: string | null } {
   const lines = text.split("\n");
-  if (from > lines.length) return { text: "", beyond: `The document has ${lines.length} lines.` };
+  if (from > lines.length) {
+    return { text: "", beyond: `The document has ${lines.length} ${lines.length === 1 ? "line" : "lines"}.` };
+  }
   const wanted = lines.slice(from - 1, from - 1 + count).join("\n");
   return { text: numbers ? numbered(wanted, from) : wanted, beyond: null };
 }

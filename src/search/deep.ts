@@ -3,7 +3,7 @@ import { inSnapshot } from "../store/open.ts";
 import { withBegunWords } from "./begun-words.ts";
 import { cite } from "./cite.ts";
 import { type DeepExplanation, explainHits, type FusionName } from "./deep-explanation.ts";
-import { expansionOf, NOT_EXPANDED, VARIANT_WEIGHT } from "./expansion.ts";
+import { expansionOf, VARIANT_WEIGHT } from "./expansion.ts";
 import { reciprocalRankFusion, textScoreOf } from "./fuse.ts";
 import { keywordLeg, scoreByKeyword } from "./keyword.ts";
 import type { LegScope } from "./leg.ts";
@@ -12,7 +12,7 @@ import { parseQuery } from "./query.ts";
 import { primaryQuery, type QueryDocument, type TypedQuery } from "./query-document.ts";
 import type { Expander } from "./query-models.ts";
 import { bestPerDocument, type Ranked } from "./rank.ts";
-import { reranked, RERANKED } from "./rerank.ts";
+import { NOT_RERANKED, reranked, RERANKED } from "./rerank.ts";
 import { collectionsByName, rankedCandidates, scopeOf, type SearchEngine, stamped } from "./search.ts";
 import { termFinder } from "./terms.ts";
 import type { Hit, Reranker, SearchAnswer, SearchRequest } from "./types.ts";
@@ -86,9 +86,9 @@ export async function deepSearch(engine: SearchEngine, request: DeepRequest): Pr
   });
   notices.push(...cited.notices);
   const judged = await withReranking(cited.hits, primary, request);
-  if (judged.left) {
+  if (judged.left !== null) {
     degraded.push("rerank");
-    notices.push("Not reranked: the reranker was not done in time or failed.");
+    notices.push(judged.left);
   }
   const minimum = request.minScore ?? request.profile.minScore;
   const hits = judged.hits.filter(({ score }) => score >= minimum).slice(0, request.limit);
@@ -121,10 +121,10 @@ async function plainLists(search: Search, query: string): Promise<Lists> {
   const early = stamped(index, byKeyword);
   const strongSignal = request.intent === undefined && request.expand ? strongSignalOf(early.found) : null;
   const expansion =
-    strongSignal === null ? await expansionOf(request.expand, query, request.deadline) : { variants: [], left: false };
+    strongSignal === null ? await expansionOf(request.expand, query, request.deadline) : { variants: [], left: null };
   const variants = expansion.variants;
-  const degraded = expansion.left ? ["expansion"] : [];
-  const notices = expansion.left ? [NOT_EXPANDED] : [];
+  const degraded = expansion.left === null ? [] : ["expansion"];
+  const notices = expansion.left === null ? [] : [expansion.left];
 
   const leg = meaning && (await meaning);
   if (leg?.degraded) degraded.push("vector");
@@ -242,20 +242,20 @@ export function listedDocuments({ hits }: QueryList): number[] {
   return [...new Set(hits.map(({ documentId }) => documentId))].slice(0, LISTED);
 }
 
-/** `left`: the reranker was wanted and did not answer. What it did not judge comes after, scoring no more than what it did. */
+/** `left`: why the reranker did not answer, if it was wanted. What it did not judge comes after, scoring no more than what it did. */
 async function withReranking(
   hits: Hit[],
   primary: string,
   request: DeepRequest,
-): Promise<{ hits: Hit[]; left: boolean }> {
+): Promise<{ hits: Hit[]; left: string | null }> {
   const { rerank, intent, deadline, candidateLimit = RERANKED } = request;
-  if (rerank === undefined || hits.length === 0) return { hits, left: false };
+  if (rerank === undefined || hits.length === 0) return { hits, left: null };
   const end = deadline - RESERVE_MS;
-  if (end - Date.now() < LEAST_RERANK_MS) return { hits, left: true };
+  if (end - Date.now() < LEAST_RERANK_MS) return { hits, left: NOT_RERANKED };
   const query = intent === undefined ? primary : `${intent}\n\n${primary}`;
   const ordered = await reranked(query, hits, rerank, end, candidateLimit);
-  if (ordered === null) return { hits, left: true };
+  if (typeof ordered === "string") return { hits, left: ordered };
   const least = ordered.slice(0, candidateLimit).at(-1)?.score ?? 1;
   for (const hit of ordered.slice(candidateLimit)) hit.score = Math.min(hit.score, least);
-  return { hits: ordered, left: false };
+  return { hits: ordered, left: null };
 }

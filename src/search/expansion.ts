@@ -1,3 +1,4 @@
+import { sentenceOf } from "../errors.ts";
 import type { TypedQuery } from "./query-document.ts";
 import type { Expander } from "./query-models.ts";
 import { search, type SearchEngine } from "./search.ts";
@@ -10,18 +11,21 @@ export const VARIANT_WEIGHT = 0.5;
 /** Share of the time left that expansion may take: it helps least. */
 const EXPANSION_SHARE = 0.4;
 
-/** Other words for a query, and whether they were left out because the model was not done in time or failed. */
-export type Expansion = { variants: TypedQuery[]; left: boolean };
+const NOT_EXPANDED = "Not expanded: the model was not done in time.";
 
-export const NOT_EXPANDED = "Not expanded: the model was not done in time or failed.";
+/** Other words for a query, and in a sentence why they were left out, if they were. */
+export type Expansion = { variants: TypedQuery[]; left: string | null };
 
 /** Asks a model for other words, for part of the time until the deadline (milliseconds since 1970); none without a model. */
 export async function expansionOf(expand: Expander | undefined, query: string, deadline: number): Promise<Expansion> {
-  if (expand === undefined) return { variants: [], left: false };
+  if (expand === undefined) return { variants: [], left: null };
   const signal = AbortSignal.timeout(Math.max(1, Math.round((deadline - Date.now()) * EXPANSION_SHARE)));
-  const late = new Promise<null>((resolve) => signal.addEventListener("abort", () => resolve(null), { once: true }));
-  const variants = await Promise.race([expand(query, signal).catch(() => null), late]);
-  return variants === null ? { variants: [], left: true } : { variants, left: false };
+  const late = new Promise<string>((resolve) =>
+    signal.addEventListener("abort", () => resolve(NOT_EXPANDED), { once: true }),
+  );
+  const failed = (error: unknown): string => (signal.aborted ? NOT_EXPANDED : `Not expanded: ${sentenceOf(error)}`);
+  const variants = await Promise.race([expand(query, signal).catch(failed), late]);
+  return typeof variants === "string" ? { variants: [], left: variants } : { variants, left: null };
 }
 
 /**
@@ -34,7 +38,7 @@ export async function searchWithVariants(
   expand: Expander | undefined,
 ): Promise<SearchAnswer> {
   if (expand === undefined) return search(engine, request);
-  let left = false;
+  let left: string | null = null;
   const startLeg: StartVectorLeg = (engineOfLeg, text, deadline, scope) => {
     const typed = startVectorLeg(engineOfLeg, text, deadline, scope);
     if (typed === null) return null;
@@ -55,8 +59,8 @@ export async function searchWithVariants(
     return withVariants();
   };
   const answer = await search(engine, request, startLeg);
-  if (!left) return answer;
-  return { ...answer, degraded: [...answer.degraded, "expansion"], notices: [...answer.notices, NOT_EXPANDED] };
+  if (left === null) return answer;
+  return { ...answer, degraded: [...answer.degraded, "expansion"], notices: [...answer.notices, left] };
 }
 
 /** The leg of the words as typed, its cosines raised where a variant's are higher. */

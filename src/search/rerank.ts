@@ -1,4 +1,7 @@
+import { sentenceOf } from "../errors.ts";
 import type { Hit, Reranker } from "./types.ts";
+
+export const NOT_RERANKED = "Not reranked: the reranker was not done in time.";
 
 /** How many of the first hits are judged again where nobody says how many, as with qmd. */
 export const RERANKED = 40;
@@ -14,7 +17,7 @@ export function retrievalShare(rank: number): number {
 
 /**
  * Orders the first hits by `share / rank + (1 − share) · rerank score`, which becomes their score; what was not judged follows.
- * Null when the reranker is not done by the deadline (milliseconds since 1970) or fails.
+ * A sentence instead when the reranker is not done by the deadline (milliseconds since 1970) or fails.
  */
 export async function reranked(
   query: string,
@@ -22,14 +25,17 @@ export async function reranked(
   rerank: Reranker,
   deadline: number,
   most = RERANKED,
-): Promise<Hit[] | null> {
+): Promise<Hit[] | string> {
   const head = hits.slice(0, most);
   if (head.length === 0) return hits;
   const signal = AbortSignal.timeout(Math.max(1, deadline - Date.now()));
-  const late = new Promise<null>((resolve) => signal.addEventListener("abort", () => resolve(null), { once: true }));
+  const late = new Promise<string>((resolve) =>
+    signal.addEventListener("abort", () => resolve(NOT_RERANKED), { once: true }),
+  );
   const texts = head.map((hit) => hit.text);
-  const scores = await Promise.race([rerank(query, texts, signal).catch(() => null), late]);
-  if (scores === null) return null;
+  const failed = (error: unknown): string => (signal.aborted ? NOT_RERANKED : `Not reranked: ${sentenceOf(error)}`);
+  const scores = await Promise.race([rerank(query, texts, signal).catch(failed), late]);
+  if (typeof scores === "string") return scores;
   const blended: Hit[] = [];
   for (const [index, hit] of head.entries()) {
     const judged = scores[index] ?? 0;

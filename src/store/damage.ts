@@ -48,7 +48,8 @@ function noFile(path: string, what: string): MemqError {
  */
 export function damageOf(path: string): string | null {
   return withFile(path, (file, { size, ino }) => {
-    if (size === 0) return null;
+    // Whoever still reads what an emptied file held has a lock on it, and would keep a writer waiting.
+    if (size === 0) return existsSync(`${path}-shm`) ? "emptied" : null;
     if (isReported(path, ino)) return "malformed";
     const header = Buffer.alloc(100);
     if (readSync(file, header, 0, 100, 0) < 100 || header.toString("latin1", 0, 16) !== MAGIC) return "not a database";
@@ -111,6 +112,11 @@ export function hasMark(path: string): boolean {
 /** Whether SQLite says that the file is no database or malformed. */
 export function isDamage(error: unknown): boolean {
   return /^SQLITE_(CORRUPT|NOTADB)/.test((error as { code?: string } | null)?.code ?? "");
+}
+
+/** Whether the system could not read or write a database: its files may have been taken away under the connection. */
+export function isDiskFault(error: unknown): boolean {
+  return (error as { code?: string } | null)?.code?.startsWith("SQLITE_IOERR") === true;
 }
 
 /** Moves a damaged index away under a dated name, with its `-wal` and `-shm`; returns the sentence to warn with. */

@@ -13,6 +13,22 @@ export function writeMeta(index: Index, key: string, value: string | null): void
   else index.db.query("INSERT OR REPLACE INTO memq_meta(key, value) VALUES (?, ?)").run(key, value);
 }
 
+/** Where it stands how a collection was synced last. */
+export function lastSyncKey(collection: string): string {
+  return `sync:${collection}`;
+}
+
+/** Those of the collections that no sync has looked at yet. */
+export function unsyncedCollections(index: Index, names: readonly string[]): string[] {
+  return index.db
+    .query<{ name: string }, [string, string]>(
+      `SELECT value AS name FROM json_each(?) AS named WHERE NOT EXISTS (SELECT 1 FROM memq_meta WHERE key = ? || named.value)
+         AND NOT EXISTS (SELECT 1 FROM documents WHERE collection = named.value AND active = 1)`,
+    )
+    .all(JSON.stringify(names), lastSyncKey(""))
+    .map(({ name }) => name);
+}
+
 /** Where a renaming is noted of which the index does not know yet whether the configuration has it too. */
 const RENAMING = "collections.renaming";
 

@@ -3,7 +3,7 @@ import type { Home } from "../home/types.ts";
 import { expectMuchWork } from "../long-running.ts";
 import { knownDocuments } from "../store/documents.ts";
 import { inTransaction } from "../store/open.ts";
-import { readMeta, writeMeta } from "../store/meta.ts";
+import { lastSyncKey, readMeta, writeMeta } from "../store/meta.ts";
 import type { DocumentDraft, KnownDocument, Index } from "../store/types.ts";
 import { removeDocuments, touchDocument, writeDocuments } from "../store/write-documents.ts";
 import type { ReadDocument } from "./read-document.ts";
@@ -93,7 +93,7 @@ export async function syncCollection(scan: CollectionScan, run: CollectionRun): 
   report.removed = removable.length;
   // Where nothing was read, the earlier time vouches for as much, and the index stays as it is: nobody has to wait for the disk.
   const stands = last?.root === state.root && last.cut === state.cut && last.at <= state.at && toRead.length === 0;
-  if (scan.unreadable.length === 0 && !stands) writeMeta(index, metaKey(collection.name), JSON.stringify(state));
+  if (scan.unreadable.length === 0 && !stands) writeMeta(index, lastSyncKey(collection.name), JSON.stringify(state));
   return report;
 }
 
@@ -209,14 +209,14 @@ export async function breathe(signal: AbortSignal): Promise<void> {
 
 /** Takes along how a collection was synced last when it gets another name, so that its files are not read again. */
 export function renameLastSync(index: Index, from: string, to: string): void {
-  const stored = readMeta(index, metaKey(from));
-  writeMeta(index, metaKey(from), null);
-  writeMeta(index, metaKey(to), stored);
+  const stored = readMeta(index, lastSyncKey(from));
+  writeMeta(index, lastSyncKey(from), null);
+  writeMeta(index, lastSyncKey(to), stored);
 }
 
 /** Forgets how a collection was synced last. */
 export function forgetLastSync(index: Index, collection: string): void {
-  writeMeta(index, metaKey(collection), null);
+  writeMeta(index, lastSyncKey(collection), null);
 }
 
 /** Whether a collection was ever synced. */
@@ -224,12 +224,8 @@ export function wasSynced(index: Index, collection: string): boolean {
   return lastSync(index, collection) !== null;
 }
 
-function metaKey(collection: string): string {
-  return `sync:${collection}`;
-}
-
 function lastSync(index: Index, collection: string): LastSync | null {
-  const stored = readMeta(index, metaKey(collection));
+  const stored = readMeta(index, lastSyncKey(collection));
   if (stored === null) return null;
   const { at, root, cut }: Partial<LastSync> = JSON.parse(stored);
   return typeof at === "number" && typeof root === "string" && typeof cut === "string" ? { at, root, cut } : null;

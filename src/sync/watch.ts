@@ -50,9 +50,10 @@ export function watchCollections(collections: readonly Collection[], options: Wa
   let foldersChanged = false;
 
   const fire = (): void => {
+    if (foldersChanged) refresh();
+    clearTimeout(timer);
     const fired = changes;
     changes = new Map();
-    if (foldersChanged) refresh();
     if (active) onChange(fired);
   };
   const changed = (collection: string, path: string, isFolder: boolean): void => {
@@ -133,7 +134,8 @@ function watchTree(collection: Collection, { changed, fail, watchFolder, recursi
   const { root } = collection;
   const rules = pathRules(collection);
   const watchers = new Map<string, FSWatcher>();
-  let rootInode = 0;
+  /** Null until it is first looked at. */
+  let rootInode: number | null = null;
 
   const drop = (folder: string): void => {
     for (const [path, watcher] of watchers) {
@@ -171,7 +173,11 @@ function watchTree(collection: Collection, { changed, fail, watchFolder, recursi
     isReplaced: () => inodeOf(root) !== rootInode,
     refresh(limit) {
       const inode = inodeOf(root);
-      if (inode !== rootInode) drop("");
+      if (inode !== rootInode) {
+        drop("");
+        // Who first looks may be here for another tree, and what came with the root is told by nobody else.
+        if (rootInode !== null) changed(collection.name, "", false);
+      }
       rootInode = inode;
       const folders = inode === 0 ? [] : recursive ? [""] : foldersOf(root, rules, limit);
       const wanted = new Set(folders);

@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { appendFileSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type Client, makeHome, startRpc } from "./client.ts";
+import { type Client, type Json, makeHome, startRpc } from "./client.ts";
 
 const clients: Client[] = [];
 const homes: { workspace: string; stateDir: string }[] = [];
@@ -162,6 +162,18 @@ describe("transcripts", () => {
     expect(await found()).toEqual([]);
     const read = await client.call("memory.get", { path: "sessions/main/aaa.jsonl" });
     expect(read).toMatchObject({ text: "", disabled: true });
+  });
+
+  test("whose folder is made after the start are found before they grow again", async () => {
+    const memorySearch = { ...config.agents.defaults.memorySearch, sync: { watchDebounceMs: 100 } };
+    const { client, home } = await open({}, { config: { agents: { defaults: { memorySearch } } }, watch: true });
+    const folder = join(home.stateDir, "agents/main/sessions");
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, "first.jsonl"), turn("user", "The dugong came first."));
+    const found = async (): Promise<Json[]> =>
+      (await client.call("memory.search", { query: "dugong", corpus: "sessions" })).results;
+    while ((await found()).length === 0) await change(client, "added", 1);
+    expect(await found()).toMatchObject([{ path: "sessions/main/first.jsonl" }]);
   });
 
   test("that grow past the threshold are found", async () => {

@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from "bun:test";
-import { rmSync, writeFileSync } from "node:fs";
+import { readdirSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { withWriterLock } from "../../src/store/lock.ts";
 import { type Client, type Json, makeHome, startRpc } from "./client.ts";
@@ -101,3 +101,19 @@ test("an index that somebody deletes under a living process is made again", asyn
   expect((await client.call("memory.index")).added).toBe(2);
   expect((await client.call("memory.search", { query: "manager" })).results).toHaveLength(1);
 });
+
+test.each([
+  ["emptied where it is", (path: string) => truncateSync(path)],
+  ["replaced by an empty file", (path: string) => [rmSync(path), writeFileSync(path, "")]],
+])(
+  "an index that is %s under a living process is made again, and no search finds nothing meanwhile",
+  async (_, harm) => {
+    const { client, home } = await open();
+    expect((await client.call("memory.search", { query: "manager" })).results).toHaveLength(1);
+    const folder = join(home.stateDir, "memory");
+    harm(join(folder, readdirSync(folder).find((name) => name.endsWith(".sqlite")) ?? ""));
+    expect((await client.call("memory.search", { query: "manager" })).results).toHaveLength(1);
+    expect((await client.call("memory.index")).files).toBe(2);
+    expect((await client.call("memory.search", { query: "manager" })).results).toHaveLength(1);
+  },
+);

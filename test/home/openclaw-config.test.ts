@@ -151,6 +151,21 @@ describe("$include", () => {
       { "openclaw.json": '{"a": {"$include": "b.json", "c": 1}}', "b.json": "[1]" },
       /must hold an object/,
     ],
+    [
+      "a name with a NUL",
+      { "openclaw.json": String.raw`{"$include": "a\u0000b"}` },
+      /names a file with a NUL character/,
+    ],
+    [
+      "a name too long",
+      { "openclaw.json": `{"$include": "${"a/".repeat(3000)}"}` },
+      /a name is longer than the system/,
+    ],
+    [
+      "levels without end",
+      { "openclaw.json": `${'{"a":'.repeat(20_000)}1${"}".repeat(20_000)}` },
+      /openclaw\.json has more than 200 levels/,
+    ],
   ])("%s is an error in one sentence", async (_name, files, expected) => {
     const box = sandbox();
     for (const [name, text] of Object.entries(files)) box.write(`.openclaw/${name}`, text);
@@ -169,6 +184,23 @@ describe("$include", () => {
       code: "CONFIG_UNREADABLE",
       message: `The configuration file ${pipe} can't be read: it is a pipe, a socket or a device, not a file.`,
     });
+  });
+
+  test("files that include ten others each are not read to the last", async () => {
+    const box = sandbox();
+    box.write(".openclaw/openclaw.json", '{"$include": "0.json"}');
+    for (let nth = 0; nth < 8; nth++)
+      box.write(`.openclaw/${nth}.json`, JSON.stringify({ $include: Array(10).fill(`${nth + 1}.json`) }));
+    box.write(".openclaw/8.json", "{}");
+    expect(await failure(box)).toMatchObject({
+      code: "CONFIG_INCLUDE",
+      message: expect.stringMatching(/more than 1000 files/),
+    });
+  });
+
+  test("a given configuration with levels without end is a usage error", async () => {
+    const config = JSON.parse(`${'{"a":'.repeat(20_000)}1${"}".repeat(20_000)}`);
+    expect(await failure(sandbox(), { config })).toMatchObject({ code: "USAGE", exitCode: 2 });
   });
 
   test("ten files deep is fine, eleven is not", async () => {

@@ -46,6 +46,17 @@ describe("the local provider", () => {
     expect(cosine(question, food)).toBeGreaterThan(cosine(question, tax) + 0.1);
   });
 
+  test("a context too small for any text does not make all texts the same", async () => {
+    const base = settings(models.embed);
+    const tiny = await openLocalProvider({ ...base, local: { ...base.local, contextSize: 1 } }, "agent");
+    const [food, tax] = await tiny.embedDocuments(
+      [{ text: "Dog food is here." }, { text: "The tax office wrote." }],
+      never,
+    );
+    expect(cosine(food, tax)).toBeLessThan(0.9);
+    await tiny.close();
+  });
+
   test("hands over each batch as it is done, in order, blanks left out", async () => {
     const seen: number[] = [];
     const inputs = Array.from({ length: 40 }, (_, index) => ({ text: index % 10 === 3 ? "  " : `note ${index}` }));
@@ -128,4 +139,25 @@ describe("without a usable model", () => {
 test("a qmd home's vectors carry qmd's fingerprint and forms", async () => {
   const provider = await openLocalProvider(settings(undefined), "qmd");
   expect(provider).toMatchObject({ fingerprint: "c37385", promptForm: "qmd/gemma", local: true });
+});
+
+test("a download that embedding begins is told, with its size", async () => {
+  const bytes = await Bun.file(models.embed).bytes();
+  const server = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    fetch: () => new Response(bytes, { headers: { ETag: '"1"' } }),
+  });
+  const own = testFolder();
+  const base = settings(`http://127.0.0.1:${server.port}/small.gguf`);
+  const provider = await openLocalProvider({ ...base, local: { ...base.local, modelCacheDir: own.path } }, "agent");
+  const told: string[] = [];
+  try {
+    await provider.embedDocuments([{ text: "one" }], never, { onWait: (sentence) => told.push(sentence) });
+    expect(told[0]).toMatch(/^Downloading \S*small\.gguf: \d+ of \d+ MB\.$/);
+  } finally {
+    await provider.close();
+    await own.end();
+    await server.stop(true);
+  }
 });

@@ -141,7 +141,7 @@ describe("long and odd texts", () => {
 describe("entries", () => {
   const note = [
     "# Facts",
-    "- Tea at four. <!-- trigger: tea; Break --> <!-- Importance: 3 --> <!-- importance: 11 -->",
+    "- Tea at four. <!-- trigger: tea; Break | jug of milk --> <!-- Importance: 3 --> <!-- importance: 11 -->",
     "  With milk. <!-- trigger: tea, milk -->",
     "- Quoted <!-- importance: 9 --> in the middle",
     "- Keyed. <!-- project: memq; site -->",
@@ -155,7 +155,7 @@ describe("entries", () => {
       endLine: 3,
       text: "- Tea at four.\n  With milk.",
       importance: 3,
-      triggers: ["tea", "Break", "milk"],
+      triggers: ["tea", "Break", "jug of milk", "milk"],
     });
   });
 

@@ -131,6 +131,7 @@ describe("masking secrets", () => {
     ["Authorization: Bearer abcdefghijklmnopqrst", "abcdefghijklmnopqrst"],
     ["use ghp_0123456789abcdefghijABCDEFGHIJ please", "ghp_0123456789abcdefghijABCDEFGHIJ"],
     ["bot 123456789:AAEhBOweik6ad9r_QXMENQjcrGbqCr4K-bc", "AAEhBOweik6ad9r_QXMENQjcrGbqCr4K-bc"],
+    [`cut off: -----BEGIN PRIVATE KEY-----\nMIIEvQIBADAN${"Bgkq".repeat(13)}\nhkiG9w0`, "MIIEvQIBADAN"],
     ["-----BEGIN RSA PRIVATE KEY-----\nMIIEow\nabc\n-----END RSA PRIVATE KEY-----", "MIIEow"],
   ])("%s", (text, secret) => {
     expect(redactSecrets(text)).not.toContain(secret);

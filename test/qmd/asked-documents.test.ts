@@ -88,3 +88,17 @@ test.skipIf(process.platform !== "linux")(
     await client.close();
   },
 );
+
+test("--line-numbers of a search counted a snippet's header, or from one", async () => {
+  const lines = Array.from({ length: 40 }, (_, at) => `line ${at + 1} of ${at === 29 ? "walnut" : "wood"}`);
+  const { run } = await qmdHome({ "n/a.md": `${lines.join("\n")}\n` });
+  for (const format of ["cli", "json", "csv", "md", "xml"]) {
+    for (const whole of [[], ["--full"]]) {
+      const { stdout } = await run("search", "walnut", "--line-numbers", "--format", format, ...whole);
+      const shown = [...stdout.matchAll(/(\d+): line (\d+) of w/g)];
+      expect(shown.length).toBeGreaterThan(1);
+      expect(shown.map(([, number]) => number)).toEqual(shown.map(([, , line]) => line));
+      expect(stdout).not.toContain(": @@");
+    }
+  }
+});

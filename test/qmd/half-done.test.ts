@@ -140,3 +140,15 @@ test("a writer that waits for another says so once, and then gives up", async ()
   );
   expect(await files(home)).toHaveLength(2);
 });
+
+test("a collection that nobody had indexed yet was searched without a word", async () => {
+  const home = await homeOf({ "n/a.md": "unicorn\n" });
+  home.write({ "m/b.md": "unicorn\n" });
+  home.configure("collections:\n  n: { path: $ROOT/n }\n  m: { path: $ROOT/m }\n");
+  const said = "Nothing of 'm' is indexed yet. Run 'memq update'.\n";
+  expect((await home.run("search", "unicorn", "--files")).stderr).toBe(said);
+  expect(await home.run("search", "unicorn", "-c", "m", "--json")).toMatchObject({ stdout: "[]\n", stderr: said });
+  expect((await home.run("search", "unicorn", "-c", "n", "--json")).stderr).toBe("");
+  await home.run("update");
+  expect((await home.run("search", "unicorn", "--files")).stderr).toBe("");
+});

@@ -294,3 +294,15 @@ describe("with models of its own", () => {
     }
   });
 });
+
+test("a model file that is none is named by what it was to do, and the search is answered", async () => {
+  const broken = join(home.root, "broken.gguf");
+  await Bun.write(broken, "no model at all");
+  const models = `models:\n  embed: none\n  rerank: ${broken}\n  generate: ${broken}\n`;
+  const own = await qmdHome(NOTES, { yaml: collectionsYaml(["notes"], models) });
+  const { stdout, stderr } = await own.run("query", "is there something about days and revenue and water", "--json");
+  own.remove();
+  expect(JSON.parse(stdout)).not.toEqual([]);
+  expect(stderr).toContain(`Not expanded: ${broken} is not a GGUF model.`);
+  expect(stderr).toContain(`Not reranked: ${broken} is not a GGUF model.`);
+});

@@ -25,14 +25,17 @@ test("position decides together with the reranker, what was not judged follows",
   const likesFifth = async (_: string, texts: string[]): Promise<number[]> =>
     texts.map((_text, i) => (i === 4 ? 1 : 0));
   const ordered = await reranked("q", hits, likesFifth, later());
-  expect(ordered?.slice(0, 3).map((row) => row.passageId)).toEqual([1, 5, 2]);
-  expect(ordered?.[0]?.score).toBeCloseTo(0.75, 12);
-  expect(ordered?.[1]?.score).toBeCloseTo(0.6 / 5 + 0.4, 12);
-  expect(ordered?.slice(40).map((row) => row.passageId)).toEqual([41, 42, 43, 44, 45]);
+  if (typeof ordered === "string") throw new Error(ordered);
+  expect(ordered.slice(0, 3).map((row) => row.passageId)).toEqual([1, 5, 2]);
+  expect(ordered[0]?.score).toBeCloseTo(0.75, 12);
+  expect(ordered[1]?.score).toBeCloseTo(0.6 / 5 + 0.4, 12);
+  expect(ordered.slice(40).map((row) => row.passageId)).toEqual([41, 42, 43, 44, 45]);
 });
 
-test("one that fails or is not done by the deadline is left out", async () => {
-  expect(await reranked("q", hits, () => Promise.reject(new Error("no model")), later())).toBeNull();
-  expect(await reranked("q", hits, () => new Promise(() => {}), Date.now() + 10)).toBeNull();
+test("one that fails or is not done by the deadline is left out, and it is told which", async () => {
+  const broken = () => Promise.reject(new Error("m.gguf is cut off"));
+  expect(await reranked("q", hits, broken, later())).toBe("Not reranked: m.gguf is cut off.");
+  const slow = await reranked("q", hits, () => new Promise(() => {}), Date.now() + 10);
+  expect(slow).toBe("Not reranked: the reranker was not done in time.");
   expect(await reranked("q", [], () => Promise.reject(new Error("not asked")), later())).toEqual([]);
 });

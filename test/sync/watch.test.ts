@@ -111,6 +111,20 @@ describe.each([{ recursive: false }, { recursive: true }])("watching (recursive:
     watcher.close();
   });
 
+  test("a root that comes into a folder watched for another collection is told of with what is in it", async () => {
+    const root = tempFolder();
+    const [file, folder] = [
+      collectionOf(root, { name: "file", patterns: ["one.md"] }),
+      collectionOf(join(root, "notes")),
+    ];
+    const { watcher, until } = changesOf([file, folder], way);
+    writeNotes(root, { "notes/a.md": "there before anything is watched" });
+    await until("");
+    writeFileSync(join(root, "notes/a.md"), "edited");
+    await until("a.md");
+    watcher.close();
+  });
+
   test("reports a note that is written to without a pause", async () => {
     const root = tempFolder();
     const { watcher, until } = changesOf([collectionOf(root)], { ...way, debounceMs: 100 });

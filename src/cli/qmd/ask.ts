@@ -3,6 +3,7 @@ import type { SearchProfile } from "../../home/types.ts";
 import { notice } from "../../output.ts";
 import { type OpenQmd, searchedCollections } from "../../qmd/open.ts";
 import { parseTime } from "../../search/filters.ts";
+import { unsyncedCollections } from "../../store/meta.ts";
 import type { SearchRequest } from "../../search/types.ts";
 import type { Invocation } from "../parse.ts";
 import { commandName, flag, number, value, values } from "../parse.ts";
@@ -44,8 +45,13 @@ export function scopeOf(invocation: Invocation, open: OpenQmd): string[] {
   if (qmd.home.collections.length === 0) notice(`No collections. Run '${program} collection add .' to create one.`);
   else if (searched.length === 0) {
     notice(`Every collection is excluded: name one with -c, or run '${program} collection include <name>'.`);
-  } else if (asked.length === 0 && index.state === "missing") {
+  } else if (index.state === "missing") {
     notice(`Nothing is indexed yet. Run '${program} update'.`);
+  } else if (index.state === "ready") {
+    const [first, ...others] = unsyncedCollections(index, searched);
+    const more = others.length === 0 ? "" : ` and ${others.length} more`;
+    // A collection that was written into the configuration by hand.
+    if (first !== undefined) notice(`Nothing of '${first}'${more} is indexed yet. Run '${program} update'.`);
   }
   return searched;
 }

@@ -1,6 +1,5 @@
 import type { MemoryEngine } from "../../memory/engine.ts";
-// Loaded by the first of several appends, it would let the later ones go first.
-import { appendForAgent } from "../../memory/append.ts";
+import { appendInTurn } from "../../memory/append-turns.ts";
 import { isRealDate } from "../../memory/dates.ts";
 import type { MemoryService } from "../../memory/service.ts";
 import type { SyncProgress } from "../../sync/report.ts";
@@ -177,10 +176,10 @@ function appendTool(service: MemoryService): Tool {
     },
     outputSchema: APPEND_OUTPUT,
     annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
-    async run({ text, target, date }) {
+    async run({ text, target, date }, { signal }) {
       if (date !== undefined && !isRealDate(date)) return failure("date must be a date, YYYY-MM-DD");
       const engine = await service.engine();
-      const appended = await appendForAgent(engine.agent, { text, target, date });
+      const appended = await appendInTurn(engine.agent, { text, target, date }, signal);
       engine.appended();
       return jsonAnswer(appended);
     },
