@@ -149,6 +149,7 @@ function proxyName(proxy: string): string {
 function plain(detail: string): string {
   if (/Malformed_HTTP|InvalidHTTPResponse/i.test(detail)) return "what answers there does not speak HTTP";
   if (/UnsupportedProxyProtocol|ERR_INVALID_ARG_VALUE/.test(detail)) return "it must be the address of an HTTP proxy";
+  if (/EPROTO|WRONG_VERSION_NUMBER/.test(detail)) return "what answers there does not speak TLS; is http meant?";
   if (/PROXY_TUNNEL/.test(detail)) return "the proxy did not let it through";
   if (/ConnectionRefused|ECONNREFUSED/.test(detail)) return "nothing listens there (connection refused)";
   if (/ECONNRESET|ConnectionClosed|socket.*closed/i.test(detail)) return "it closed the connection";

@@ -1,4 +1,5 @@
 import { messageOf } from "../errors.ts";
+import { withoutCredentials } from "../printable.ts";
 import type { EmbeddingSettings } from "../home/types.ts";
 import type { EmbeddingProvider } from "./types.ts";
 
@@ -26,7 +27,7 @@ export async function probedProvider(provider: EmbeddingProvider): Promise<Provi
 
 function tooSlow({ model, endpoint }: EmbeddingProvider): string {
   const where = URL.canParse(endpoint) ? new URL(endpoint).origin : "The model host";
-  return `${where} was not done with a few texts for ${model} within ${PROBE_MS / 1000} s; it may be loading the model.`;
+  return `${where} was not done with a few texts for ${withoutCredentials(model)} within ${PROBE_MS / 1000} s; it may be loading the model.`;
 }
 
 async function textsPerSecond(provider: EmbeddingProvider, signal: AbortSignal): Promise<number> {

@@ -1,4 +1,5 @@
 import { messageOf, MemqError } from "../errors.ts";
+import { withoutCredentials } from "../printable.ts";
 import { defaultThreads, modelHost } from "./client.ts";
 import { presentModel, type ModelFolders } from "./models.ts";
 
@@ -34,7 +35,8 @@ export async function doctorFacts(spec: string, folders: ModelFolders, signal?: 
   try {
     facts.backend = (await host.info({ signal, load: true })).backend;
     facts.model = presentModel(spec, folders);
-    if (facts.model === null) facts.problems.push(`The model ${spec} is not on this machine; \`pull\` downloads it.`);
+    if (facts.model === null)
+      facts.problems.push(`The model ${withoutCredentials(spec)} is not on this machine; \`pull\` downloads it.`);
     else facts.textsPerSecond = await speed((texts) => host.embed(facts.model ?? "", texts, { signal }));
   } catch (error) {
     const hint = error instanceof MemqError && error.hint !== undefined ? ` ${error.hint}` : "";

@@ -4,6 +4,7 @@ import type { EmbeddingProvider } from "../embed/types.ts";
 import type { JsonValue } from "../json.ts";
 import { explainKeys } from "../home/resolve-keys.ts";
 import type { Collection } from "../home/types.ts";
+import { withoutCredentials } from "../printable.ts";
 import { cachedVectorCount } from "../store/cache.ts";
 import { documentCounts } from "../store/documents.ts";
 import { nextIdentity, servingIdentity } from "../store/identity.ts";
@@ -95,7 +96,7 @@ export async function memoryStatus(context: StatusContext): Promise<MemoryStatus
     workspaceDir: home.workspace ?? "",
     dbPath: home.indexPath,
     provider: provider?.id ?? "none",
-    ...(provider === undefined ? {} : { model: provider.model }),
+    ...(provider === undefined ? {} : { model: withoutCredentials(provider.model) }),
     requestedProvider: home.embedding.provider,
     sources: [...new Set(home.collections.map(({ source }) => source))],
     extraPaths: home.collections.filter(isExtra).map(({ root }) => root),
@@ -150,7 +151,7 @@ function rebuildOf(index: Index): Pick<MemoryStatus["vector"], "next"> {
   const next = nextIdentity(index);
   if (next === null) return {};
   const { provider, model } = next;
-  return { next: { provider, model, missing: missingVectorCounts(index, next).passages } };
+  return { next: { provider, model: withoutCredentials(model), missing: missingVectorCounts(index, next).passages } };
 }
 
 /** What named the provider, and by name where its key stands. */

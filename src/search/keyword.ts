@@ -37,7 +37,6 @@ const LOOKUP_SHARE = 0.5;
 const SCORED = 100;
 /** A query of more terms is searched by the rarest of them. */
 const MAX_TERMS = 256;
-const MAX_PHRASES = 32;
 
 /**
  * The passages in scope that hold words of the query, best first, at most `limit` and those with a quoted phrase: FTS5 finds and
@@ -122,8 +121,7 @@ function withFewTerms(index: Index, parsed: ParsedQuery): ParsedQuery {
     .sort((a, b) => frequencyOf(a) - frequencyOf(b))
     .slice(0, MAX_TERMS);
   const any = terms.filter(({ finds }) => finds).map(({ term }) => ({ tokens: [term] }));
-  const phrases = parsed.phrases.slice(0, MAX_PHRASES);
-  return { ...parsed, terms, phrases, match: any.length === 0 ? null : { ...parsed.match, any } };
+  return { ...parsed, terms, match: any.length === 0 ? null : { ...parsed.match, any } };
 }
 
 /** What words and phrases are worth in a passage. */

@@ -49,23 +49,25 @@ type Segment = { text: string; quoted: boolean; excluded: boolean };
 
 /** What is read of a query, in characters: a pasted log is searched by its beginning. */
 export const MAX_QUERY_CHARS = 10_000;
+/** Nobody means so many: a pasted text with quotes in it is searched by its words and the first of them. */
+const MAX_PHRASES = 32;
 
 /** Reads a query. Never throws: whatever is typed is words, except what the grammar says. */
 export function parseQuery(typed: string, grammar: Grammar): ParsedQuery {
   const text = cutAtGrapheme(typed, MAX_QUERY_CHARS);
   const segments = grammar === "qmd" ? qmdSegments(text) : plainSegments(text);
   const wanted = segments.filter((segment) => !segment.excluded);
-  const excluded = segments.filter((segment) => segment.excluded).map((segment) => phraseTerms(analyse(segment.text)));
-  const phrases = wanted.filter((segment) => segment.quoted).map((segment) => phraseTerms(analyse(segment.text)));
+  const excluded = phrasesOf(segments.filter((segment) => segment.excluded));
+  const phrases = phrasesOf(wanted.filter((segment) => segment.quoted)).slice(0, MAX_PHRASES);
   const cleaned = wanted.map((segment) => segment.text).join(" ");
   const tokens = analyse(cleaned);
   const { kept, onlyStopWords } = withoutStopWords(tokens, new Set(phrases.flat()));
   const parsed = {
     text: cleaned,
     terms: withDates(queryTerms(kept), cleaned),
-    phrases: phrases.filter((phrase) => phrase.length > 0),
+    phrases,
     demandPhrases: grammar === "qmd",
-    excluded: excluded.filter((phrase) => phrase.length > 0),
+    excluded,
     words: tokens.flatMap(({ kind, term }) => (kind === "word" ? [term] : [])).join(" "),
     onlyStopWords,
   };
@@ -94,6 +96,16 @@ function qmdSegments(text: string): Segment[] {
     else segments.push({ text: word, quoted: false, excluded: false });
   }
   return segments;
+}
+
+/** The runs of terms that the segments stand for, each once: for each one FTS5 walks over all that its words are in. */
+function phrasesOf(segments: readonly Segment[]): string[][] {
+  const phrases = new Map<string, string[]>();
+  for (const { text } of segments) {
+    const terms = phraseTerms(analyse(text));
+    if (terms.length > 0) phrases.set(terms.join(" "), terms);
+  }
+  return [...phrases.values()];
 }
 
 /** Terms that stand side by side in the index where the text occurs. */

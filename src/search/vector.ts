@@ -2,6 +2,7 @@ import { identityOf } from "../embed/identity.ts";
 import type { EmbeddingProvider } from "../embed/types.ts";
 import type { MemqError } from "../errors.ts";
 import type { EmbeddingSettings, Home } from "../home/types.ts";
+import { withoutCredentials } from "../printable.ts";
 import { expectMuchWork } from "../long-running.ts";
 import { cacheSpace, servingIdentity } from "../store/identity.ts";
 import type { Index, VectorCandidate, VectorIdentity } from "../store/types.ts";
@@ -79,7 +80,7 @@ async function vectorLeg(
 ): Promise<VectorLeg> {
   const embedded = await embedQueryBy(provider, query, deadline);
   if (embedded.state === "blank") {
-    const notice = `Searched by keywords only: ${provider.model} gives no vector for these words.`;
+    const notice = `Searched by keywords only: ${withoutCredentials(provider.model)} gives no vector for these words.`;
     return { ...without(notice), degraded: false };
   }
   if (embedded.state === "slow") {
@@ -101,7 +102,7 @@ async function vectorLeg(
 
 /** A model that was exchanged under its name: the two can't be compared, whatever the identity says. */
 function ofAnotherLength({ model }: EmbeddingProvider, now: number, stored: number): string {
-  return `Searched by keywords only: ${model} gives vectors of ${now} numbers now, and those of the index have ${stored}. To embed everything anew, run \`embed -f\`, or \`memory index --force\` for an agent's memory.`;
+  return `Searched by keywords only: ${withoutCredentials(model)} gives vectors of ${now} numbers now, and those of the index have ${stored}. To embed everything anew, run \`embed -f\`, or \`memory index --force\` for an agent's memory.`;
 }
 
 /** Whether a query that `provider` embeds lies in the space of the vectors at hand; how passages were cut does not matter to that. */

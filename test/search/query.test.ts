@@ -96,3 +96,11 @@ test("any string is a query, made of index tokens only", () => {
     }),
   );
 });
+
+test("a phrase that was typed a thousand times was looked for as often, for half a minute", () => {
+  const again = parseQuery('"a b" -c '.repeat(1000), "qmd");
+  expect(again.phrases).toEqual([["a", "b"]]);
+  expect(again.match).toMatchObject({ all: [{ tokens: ["a", "b"] }], none: [{ tokens: ["c"] }] });
+  const many = Array.from({ length: 500 }, (_, at) => `"w${at} x"`).join(" ");
+  expect(parseQuery(many, "qmd").match?.all).toHaveLength(32);
+});

@@ -22,7 +22,7 @@ export async function run(invocation: Invocation): Promise<void> {
     const uri = qmd.models[slot];
     const { provider } = parseModelSpec(uri);
     if (provider !== "local") {
-      writeOut(`- ${uri} (${provider === "none" ? "no model" : `served by ${provider}`})\n`);
+      writeOut(`- ${withoutCredentials(uri)} (${provider === "none" ? "no model" : `served by ${provider}`})\n`);
       continue;
     }
     try {

@@ -174,7 +174,7 @@ async function embeddingFindings(index: Index, qmd: QmdHome, program: Program): 
       label: "embedding fingerprints",
       details:
         groups.length === 0 ? "no vectors yet" : strange.length === 0 ? "all of the model in force" : "of other models",
-      more: strange.map(({ model, fingerprint, count }) => `${count} of ${model} (${fingerprint})`),
+      more: strange.map(({ model, fingerprint, count }) => `${count} of ${withoutCredentials(model)} (${fingerprint})`),
       ...(strange.length === 0 ? {} : { advice: `Run '${program} embed'; the old ones serve until it is done.` }),
     },
     ...(orphans === 0
