@@ -85,13 +85,16 @@ export function extraCollections(
       issues.push(`The extra path ${path} is a symbolic link and is not indexed.`);
       continue;
     }
-    if (kind === "missing") issues.push(`The extra path ${path} does not exist; what the index holds of it stays.`);
     if (kind === "file" && !isIndexable(path, options.media)) {
       issues.push(`The extra path ${path} is no Markdown file and is not indexed.`);
       continue;
     }
     const collection = extraCollection(extra, path, kind === "file", options);
-    if (kind === "missing") collection.missing = true;
+    if (kind === "missing") {
+      const issue = `The extra path ${path} does not exist; what the index holds of it stays.`;
+      issues.push(issue);
+      collection.missing = { path, issue };
+    }
     if (!collections.has(collection.name)) collections.set(collection.name, collection);
   }
   return [...collections.values()];

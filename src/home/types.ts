@@ -18,8 +18,8 @@ export type Collection = {
   hidden: boolean;
   /** A root that is missing holds nothing, and is no fault. */
   optional?: true;
-  /** The root was missing when the configuration was read, and the home's issues say so. */
-  missing?: true;
+  /** What was missing when the configuration was read, the root or a single file in it, and the home's issue that says so. */
+  missing?: { path: string; issue: string };
   /** Searched when no collection is named. */
   includeByDefault: boolean;
   /** Put before the relative path where the memory surface prints or reads a path: "" for the workspace, "../team-docs/", … */

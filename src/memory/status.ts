@@ -1,9 +1,10 @@
+import { existsSync } from "node:fs";
 import { keyOriginOf, probedProvider, type ProviderProbe } from "../embed/probe.ts";
 import type { OpenedProvider } from "../embed/registry.ts";
 import type { EmbeddingProvider } from "../embed/types.ts";
 import type { JsonValue } from "../json.ts";
 import { explainKeys } from "../home/resolve-keys.ts";
-import type { Collection } from "../home/types.ts";
+import type { Collection, Home } from "../home/types.ts";
 import { withoutCredentials } from "../printable.ts";
 import { cachedVectorCount } from "../store/cache.ts";
 import { documentCounts } from "../store/documents.ts";
@@ -126,12 +127,20 @@ export async function memoryStatus(context: StatusContext): Promise<MemoryStatus
     ...(syncs.error === null ? {} : { lastSyncError: syncs.error }),
     ...(context.deep ? { settings: explainKeys(agent.config, memory.agentId) } : {}),
     issues: [
-      ...home.issues,
+      ...issuesNow(home),
       ...index.warnings,
       ...(memory.disabledReason === undefined ? [] : [memory.disabledReason]),
     ],
     ...(memory.enabled ? {} : { disabled: true as const }),
   };
+}
+
+/** What the configuration's issues are by now: what was missing may have come since. */
+function issuesNow({ issues, collections }: Home): string[] {
+  const settled = collections.flatMap(({ missing }) =>
+    missing !== undefined && existsSync(missing.path) ? [missing.issue] : [],
+  );
+  return issues.filter((issue) => !settled.includes(issue));
 }
 
 function vectorStatus(index: Index, identity: VectorIdentity | null, enabled: boolean): MemoryStatus["vector"] {

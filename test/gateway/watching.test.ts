@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from "bun:test";
-import { readdirSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { withWriterLock } from "../../src/store/lock.ts";
 import { type Client, type Json, makeHome, startRpc } from "./client.ts";
@@ -35,6 +35,19 @@ describe("a living process", () => {
     expect(await changed()).toMatchObject({ added: 1, changed: 0, removed: 0 });
     expect(performance.now() - started).toBeLessThan(3000);
     expect((await client.call("memory.search", { query: "hedgehogs" })).results[0].path).toBe("memory/new.md");
+  });
+
+  test("an extra folder that is made after the start is found, and no longer said to be missing", async () => {
+    const memorySearch = { extraPaths: ["late"], sync: { watchDebounceMs: 100 } };
+    const { client, home } = await open({ agents: { defaults: { memorySearch } } });
+    const issues = async (): Promise<string[]> => (await client.call("memory.status")).issues;
+    expect(await issues()).toEqual([expect.stringContaining("late does not exist")]);
+    mkdirSync(join(home.workspace, "late"));
+    writeFileSync(join(home.workspace, "late/new.md"), "Hedgehogs hibernate in the garage.\n");
+    const found = async (): Promise<Json[]> => (await client.call("memory.search", { query: "hedgehogs" })).results;
+    while ((await found()).length === 0) await client.unasked();
+    expect(await found()).toMatchObject([{ path: "late/new.md" }]);
+    expect(await issues()).toEqual([]);
   });
 
   test("without watching finds it after the next search", async () => {
