@@ -137,10 +137,10 @@ export async function memoryStatus(context: StatusContext): Promise<MemoryStatus
 
 /** What the configuration's issues are by now: what was missing may have come since. */
 function issuesNow({ issues, collections }: Home): string[] {
-  const settled = collections.flatMap(({ missing }) =>
-    missing !== undefined && existsSync(missing.path) ? [missing.issue] : [],
+  const settled = new Set(
+    collections.map(({ missing }) => (missing !== undefined && existsSync(missing.path) ? missing.issue : null)),
   );
-  return issues.filter((issue) => !settled.includes(issue));
+  return issues.filter((issue) => !settled.has(issue));
 }
 
 function vectorStatus(index: Index, identity: VectorIdentity | null, enabled: boolean): MemoryStatus["vector"] {
