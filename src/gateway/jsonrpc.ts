@@ -111,7 +111,9 @@ export function openConnection(options: ConnectionOptions): Connection {
       else sendWhenDone(answerTo(message, serving));
     },
     notify: (method, params) => send(JSON.stringify({ jsonrpc: "2.0", method, params })),
-    cancel: (id) => running.get(idKey(id))?.forEach((controller) => controller.abort()),
+    cancel(id) {
+      if (id !== undefined) running.get(idKey(id))?.forEach((controller) => controller.abort());
+    },
     cancelAll: () => running.forEach((controllers) => controllers.forEach((controller) => controller.abort())),
     close() {
       serving.closed = true;
@@ -134,7 +136,8 @@ async function answerTo(
     if (!PASSING.has(method)) await turn();
     return signal.aborted ? undefined : handle(method, params, { id, signal });
   };
-  if (id !== undefined) running.set(key, (running.get(key) ?? new Set()).add(controller));
+  // Notifications too: nobody can cancel them, but the end of the session ends them.
+  running.set(key, (running.get(key) ?? new Set()).add(controller));
   try {
     // A cancelled request is answered at once, even when what it started can only end by itself.
     const result = await Promise.race([begin(), rejectedOnAbort(signal)]);
@@ -182,7 +185,7 @@ function rejectedOnAbort(signal: AbortSignal): Promise<never> {
   });
 }
 
-/** Ids 1 and "1" are different requests. */
+/** Ids 1 and "1" are different requests, and notifications have none. */
 function idKey(id: unknown): string {
   return JSON.stringify(id) ?? "";
 }

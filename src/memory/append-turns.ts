@@ -23,3 +23,8 @@ export function appendInTurn(agent: AgentHome, request: AppendRequest, signal: A
   run.then(forget, forget);
   return run;
 }
+
+/** Resolves when no append of this process is under way: one that was cut off would leave its lock beside the note. */
+export async function appendsEnded(): Promise<void> {
+  await Promise.allSettled(latest.values());
+}

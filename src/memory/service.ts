@@ -1,6 +1,7 @@
 import { resolveAgentHome } from "../home/agent-home.ts";
 import { normalizedAgentId } from "../home/agents.ts";
 import type { JsonObject } from "../json.ts";
+import { appendsEnded } from "./append-turns.ts";
 import { builtinAgent, type ServedAgent, servedAgent } from "./backend.ts";
 import type { Change, MemoryEngine } from "./engine.ts";
 import { openMemoryEngine } from "./engine.ts";
@@ -93,6 +94,7 @@ export function openMemoryService(
       return other;
     },
     async close() {
+      await appendsEnded();
       const opened = await Promise.allSettled([own, ...others.values()]);
       await Promise.all(opened.map(async (one) => one.status === "fulfilled" && one.value?.close()));
     },

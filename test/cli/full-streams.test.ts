@@ -1,11 +1,14 @@
 import { describe, expect, test } from "bun:test";
-import { existsSync, openSync } from "node:fs";
+import { closeSync, existsSync, openSync } from "node:fs";
 import { childEnv, memqCommand } from "./program.ts";
 
 /** Exit code of a command one of whose streams takes nothing. */
 async function exitCode(args: string[], full: "stdout" | "stderr"): Promise<number> {
-  const streams = { stdout: "ignore", stderr: "ignore", [full]: openSync("/dev/full", "w") } as const;
-  return Bun.spawn(memqCommand(...args), { env: childEnv(), stdin: "ignore", ...streams }).exited;
+  const device = openSync("/dev/full", "w");
+  const streams = { stdout: "ignore", stderr: "ignore", [full]: device } as const;
+  const child = Bun.spawn(memqCommand(...args), { env: childEnv(), stdin: "ignore", ...streams });
+  closeSync(device);
+  return child.exited;
 }
 
 describe.skipIf(!existsSync("/dev/full"))("a full disk behind a stream changed the exit code", () => {

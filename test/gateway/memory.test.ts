@@ -1,6 +1,6 @@
 // An agent's memory as a gateway sees it: recall, context, append, flush, transcripts, watching.
 import { afterEach, describe, expect, test } from "bun:test";
-import { appendFileSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { appendFileSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Client, type Json, makeHome, startRpc } from "./client.ts";
 
@@ -82,6 +82,15 @@ describe("recall and context", () => {
     expect(readFileSync(join(home.workspace, "memory/2026-03-01.md"), "utf8")).toBe(
       ["# 2026-03-01", "", ...texts, ""].join("\n"),
     );
+  });
+
+  test("appends that the end of the input cuts short leave whole lines in order and no lock", async () => {
+    const { client, home } = await open({});
+    for (let nth = 0; nth < 600; nth++) client.notify("memory.append", { text: `- entry ${nth}`, date: "2026-03-01" });
+    expect((await client.end()).exitCode).toBe(0);
+    const lines = readFileSync(join(home.workspace, "memory/2026-03-01.md"), "utf8").split("\n").slice(2, -1);
+    expect(lines).toEqual(lines.map((_, nth) => `- entry ${nth}`));
+    expect(readdirSync(join(home.workspace, "memory"))).toEqual(["2026-03-01.md"]);
   });
 
   test("what is appended is found", async () => {
