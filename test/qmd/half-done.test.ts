@@ -1,7 +1,8 @@
 import { Database } from "bun:sqlite";
 import { describe, expect, test } from "bun:test";
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { connectStdio } from "../mcp/clients.ts";
 import { collectionsYaml, homesUntilEnd, type QmdTestHome } from "./homes.ts";
 
 const homeOf = homesUntilEnd();
@@ -151,4 +152,26 @@ test("a collection that nobody had indexed yet was searched without a word", asy
   expect((await home.run("search", "unicorn", "-c", "n", "--json")).stderr).toBe("");
   await home.run("update");
   expect((await home.run("search", "unicorn", "--files")).stderr).toBe("");
+});
+
+test("an MCP server answered nothing from a new collection for a minute, without a word", async () => {
+  const home = await homeOf({ "n/a.md": "unicorn\n" });
+  const client = await connectStdio("legacy", [], { env: home.env, cwd: home.root });
+  const ask = async () =>
+    (await client.callTool({ name: "query", arguments: { query: "griffin", rerank: false } })).structuredContent;
+  expect(await ask()).toEqual({ results: [] });
+  home.write({ "m/b.md": "griffin\n" });
+  home.configure("collections:\n  n: { path: $ROOT/n }\n  m: { path: $ROOT/m }\n");
+  expect((await ask()).warning).toContain("Nothing of 'm' is indexed yet.");
+  let found = await ask();
+  for (const end = Date.now() + 10_000; found.results.length === 0 && Date.now() < end;) found = await ask();
+  expect(found.results).toMatchObject([{ file: "m/b.md" }]);
+  await client.close();
+});
+
+test("a note from the future was listed as of this year", async () => {
+  const home = await homeOf({ "n/a.md": "unicorn\n" }, { sync: false });
+  utimesSync(join(home.root, "n/a.md"), 4102444800, 4102444800);
+  await home.run("update");
+  expect((await home.run("ls", "n")).stdout).toMatch(/ (?:2099|2100) {2}qmd:/);
 });

@@ -70,12 +70,12 @@ function documentsText(
 const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 const HALF_A_YEAR_MS = 180 * 86_400_000;
 
-/** As `ls -l` writes it, in this machine's zone: the time of day, or of what is older than 180 days the year. */
+/** As `ls -l` writes it, in this machine's zone: the time of day, or of what is more than 180 days away the year. */
 function dateText(date: Date, now: number): string {
   if (Number.isNaN(date.getTime())) return "            ";
   const two = (value: number): string => String(value).padStart(2, "0");
   const end =
-    now - date.getTime() > HALF_A_YEAR_MS
+    Math.abs(now - date.getTime()) > HALF_A_YEAR_MS
       ? ` ${date.getFullYear()}`
       : `${two(date.getHours())}:${two(date.getMinutes())}`;
   return `${MONTHS[date.getMonth()]} ${String(date.getDate()).padStart(2)} ${end}`;

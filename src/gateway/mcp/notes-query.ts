@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { MemqError } from "../../errors.ts";
 import type { EmbeddingProvider } from "../../embed/types.ts";
 import { contextOf } from "../../home/qmd-contexts.ts";
@@ -13,6 +14,7 @@ import { search } from "../../search/search.ts";
 import type { Hit, SearchAnswer } from "../../search/types.ts";
 import { keepLlmAnswers } from "../../store/cache.ts";
 import { hasDocuments } from "../../store/documents.ts";
+import { unsyncedCollections } from "../../store/meta.ts";
 import type { NotesHome } from "./notes-home.ts";
 
 /** What is asked of the notes: by words, by meaning, or in all of `query`'s stages. */
@@ -76,7 +78,11 @@ export async function askNotes(notes: NotesHome, named: string[], question: Note
     const isEmpty = open.index.state === "missing" && collections.length > 0;
     // Another program made it, and another writer kept it from being made ready when it was opened.
     const isRaw = open.index.state === "unprepared" && hasDocuments(open.index);
+    const unsynced = open.index.state === "ready" ? unsyncedCollections(open.index, collections) : [];
+    const isBehind =
+      isRaw || open.qmd.home.collections.some(({ name, root }) => unsynced.includes(name) && existsSync(root));
     const reasons = [
+      ...unsynced.map((name) => `Nothing of '${name}' is indexed yet.`),
       ...(isEmpty ? ["Nothing is indexed yet; indexing has begun."] : []),
       ...(isRaw ? ["The index is not ready for searching yet; it is being made so."] : []),
       ...(collections.length === 0 ? ["There is no collection to search."] : []),
@@ -88,7 +94,7 @@ export async function askNotes(notes: NotesHome, named: string[], question: Note
       rows: answer.hits.map((hit) => rowOf(open, hit, terms)),
       degraded: [...new Set(left)],
       warning: reasons.join(" "),
-      isBehind: answer.stale || isEmpty || isRaw,
+      isBehind: answer.stale || isEmpty || isBehind,
     };
   });
   notes.refresh(found.isBehind);
