@@ -6,7 +6,7 @@ import { checkValue } from "./option-values.ts";
 import { optionsOf } from "./options.ts";
 import { doctorHint } from "./qmd/words.ts";
 import type { Command } from "./table.ts";
-import { commandsBelow, findCommand } from "./table.ts";
+import { COMMANDS, commandsBelow, findCommand } from "./table.ts";
 
 /** What a command works from. */
 export type Invocation = {
@@ -200,14 +200,28 @@ function checkRepetition(name: string, given: readonly string[], { surface, repe
   throw usageError(`--${name} takes one value, and is given '${first}' and '${other}'`);
 }
 
+/** What one surface calls otherwise than the other. */
+const SAME_MEANING = [
+  ["n", "max-results", "limit"],
+  ["l", "lines"],
+];
+
+function dashed(name: string): string {
+  return name.length === 1 ? `-${name}` : `--${name}`;
+}
+
 function unknownOption(token: Token, accepted: readonly string[], argv: readonly string[], usage: string): MemqError {
   const word = argv[token.index] ?? token.word;
   const long = token.word.startsWith("--");
   const name = long ? token.word : word;
-  const close = long ? closest(name.slice(2), accepted) : undefined;
-  const escape = `put -- before words that begin with a dash: ${usage} -- ${word}`;
-  const hint = close === undefined ? capitalized(escape) : `Did you mean '--${close}'? Otherwise ${escape}`;
-  return usageError(`unknown option '${name}'`, hint);
+  const same = SAME_MEANING.find((names) => names.some((one) => dashed(one) === token.word));
+  const close = same?.find((one) => accepted.includes(one)) ?? (long ? closest(name.slice(2), accepted) : undefined);
+  const hint = close === undefined ? `'${usage} --help' lists the options` : `Did you mean '${dashed(close)}'`;
+  const end = close === undefined ? "." : "?";
+  return usageError(
+    `unknown option '${name}'`,
+    `${hint}${end} Words that begin with a dash follow --: ${usage} -- ${word}`,
+  );
 }
 
 /** Whether the word taken as a value is itself an option, as in `--from --lines 3`: then the value was forgotten. */
@@ -263,9 +277,14 @@ function unknownCommand(words: readonly string[], program: Program): MemqError {
     );
   }
   const sentence = `Unknown command: ${words[0]}`;
+  const close = nearestName(
+    words[0] ?? "",
+    COMMANDS.flatMap(({ path }) => path[0] ?? []),
+  );
+  const meant = close === undefined ? "" : `Did you mean '${program} ${close}'? `;
   // qmd's sentence and exit code, which its clients know.
   return new MemqError("USAGE", sentence, {
-    hint: `Run '${program} --help' for usage.\n${doctorHint(program)}`,
+    hint: `${meant}Run '${program} --help' for usage.\n${doctorHint(program)}`,
     exitCode: 1,
   });
 }
@@ -273,8 +292,4 @@ function unknownCommand(words: readonly string[], program: Program): MemqError {
 /** The known word that begins with what was typed, else the one most like it. */
 function closest(word: string, known: readonly string[]): string | undefined {
   return (word.length >= 3 ? known.find((one) => one.startsWith(word)) : undefined) ?? nearestName(word, known);
-}
-
-function capitalized(sentence: string): string {
-  return sentence.charAt(0).toUpperCase() + sentence.slice(1);
 }

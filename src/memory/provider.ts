@@ -1,6 +1,7 @@
 import type { CoolingProvider } from "../embed/cooldown.ts";
 import type { OpenedProvider, OpenOptions } from "../embed/registry.ts";
 import type { AgentHome } from "../home/agent-home.ts";
+import type { EmbeddingProvider } from "../embed/types.ts";
 import type { EmbeddingSettings } from "../home/types.ts";
 import { understands } from "../search/vector.ts";
 import { servingIdentity } from "../store/identity.ts";
@@ -10,9 +11,12 @@ import { byDeadline } from "./deadline.ts";
 /** A provider that could not be set up is tried again after this time. */
 const RETRY_MS = 60_000;
 
+/** What embeds queries. Where the vectors that serve are another's than what is configured: that, or why it can't be set up. */
+export type QueryEmbedding = OpenedProvider & { configured?: EmbeddingProvider | { reason: string } };
+
 export type ProviderOpener = {
   /** What embeds queries for this index; never later than the deadline, then without a provider and with the reason. */
-  by(deadline: number, index: Index): Promise<OpenedProvider>;
+  by(deadline: number, index: Index): Promise<QueryEmbedding>;
   /** A provider that failed may be asked again at once. */
   recovered(): void;
   /** As `by`, but without a reason where nobody named a provider and none is at hand: then nothing about providers is even read. */
@@ -51,7 +55,7 @@ export function providerOpener({ home, env }: AgentHome): ProviderOpener {
     cooling: new Set(),
   };
 
-  function by(deadline: number, index: Index): Promise<OpenedProvider> {
+  function by(deadline: number, index: Index): Promise<QueryEmbedding> {
     if (embedding.provider === "none") return Promise.resolve({ explicit: false });
     const late = { explicit: false, reason: "The embedding provider was not ready in time." };
     return byDeadline(openFor(asked, index), deadline, late);
@@ -72,7 +76,7 @@ export function providerOpener({ home, env }: AgentHome): ProviderOpener {
   };
 }
 
-async function openFor(asked: Asked, index: Index): Promise<OpenedProvider> {
+async function openFor(asked: Asked, index: Index): Promise<QueryEmbedding> {
   const { embedding, options } = asked;
   const first = await namedProvider(asked);
   const serving = servingIdentity(index);
@@ -87,13 +91,25 @@ async function openFor(asked: Asked, index: Index): Promise<OpenedProvider> {
   // A provider that was named and can't be set up stays visible, whatever could stand in for it.
   if (first.provider === undefined && first.explicit) return first;
   const before = settingsBefore(embedding, first.provider?.id ?? embedding.provider, serving);
-  if (before === null) return first;
+  const changed = first.provider === undefined ? first : { ...first, configured: first.provider };
+  if (before === null) return changed;
   const former = await other(asked, JSON.stringify(serving), serving, ({ openProvider }) =>
     openProvider(before, options),
   );
-  if (former?.provider === undefined) return first;
+  if (former?.provider === undefined) return changed;
   // The configured model is another one: when the former is gone, keywords answer.
-  return { ...former, explicit: first.explicit, provider: { ...former.provider, local: true } };
+  return {
+    ...former,
+    ...configuredOf(asked, first),
+    explicit: first.explicit,
+    provider: { ...former.provider, local: true },
+  };
+}
+
+/** What is to take over, or why it can't. That automatic selection found nothing is no fault. */
+function configuredOf({ embedding }: Asked, { provider, reason }: Opened): Pick<QueryEmbedding, "configured"> {
+  if (provider !== undefined) return { configured: provider };
+  return embedding.provider === "auto" || reason === undefined ? {} : { configured: { reason } };
 }
 
 async function namedProvider(asked: Asked): Promise<Opened> {

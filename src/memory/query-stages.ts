@@ -1,5 +1,5 @@
 import { deepSearch } from "../search/deep.ts";
-import { openQueryModels } from "../search/query-models.ts";
+import { openQueryModels, withLeftOut } from "../search/query-models.ts";
 import type { SearchEngine } from "../search/search.ts";
 import type { SearchAnswer, SearchRequest } from "../search/types.ts";
 import { keepLlmAnswers } from "../store/cache.ts";
@@ -20,13 +20,14 @@ export async function searchInStages(
     wanted: { expand: true, rerank: reranks },
   });
   try {
-    return await deepSearch(engine, {
+    const answer = await deepSearch(engine, {
       ...common,
       document: { kind: "plain", query },
       rrf: false,
       ...(opened.expand === undefined ? {} : { expand: opened.expand }),
       ...(opened.rerank === undefined ? {} : { rerank: opened.rerank }),
     });
+    return withLeftOut(answer, opened);
   } finally {
     opened.close();
     // What models said is kept for the next time, and nobody waits for it.

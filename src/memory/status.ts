@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
+import { identityOf } from "../embed/identity.ts";
 import { keyOriginOf, probedProvider, type ProviderProbe } from "../embed/probe.ts";
-import type { OpenedProvider } from "../embed/registry.ts";
 import type { EmbeddingProvider } from "../embed/types.ts";
 import type { JsonValue } from "../json.ts";
 import { explainKeys } from "../home/resolve-keys.ts";
@@ -18,6 +18,7 @@ import { missingVectorCounts } from "../store/vectors.ts";
 import type { ServedAgent, ServingQmd } from "./backend.ts";
 import { comparedFolders, type ScanStatus } from "./compared-folders.ts";
 import type { SyncState } from "./keeper.ts";
+import type { QueryEmbedding } from "./provider.ts";
 
 /** What is indexed, by whom it is embedded, and what is wrong. */
 export type MemoryStatus = {
@@ -43,7 +44,7 @@ export type MemoryStatus = {
     engine: "vec0" | "packed";
     dims?: number;
     missing: number;
-    /** Vectors of another model that are being made beside those that serve, and passages that still lack one. */
+    /** Vectors of another model that are made beside those that serve, or will be by the next sync, and passages that lack one. */
     next?: { provider: string; model: string; missing: number };
   };
   batch: { enabled: boolean; wait: boolean; concurrency: number; pollIntervalMs: number; timeoutMs: number };
@@ -68,7 +69,7 @@ export type MemoryStatus = {
 export type StatusContext = {
   agent: ServedAgent;
   index: Index;
-  opened: OpenedProvider;
+  opened: QueryEmbedding;
   syncs: SyncState;
   /** Scans the folders and asks the provider for a vector. */
   deep: boolean;
@@ -105,7 +106,7 @@ export async function memoryStatus(context: StatusContext): Promise<MemoryStatus
     cache: { enabled: cache.enabled, entries: cachedVectorCount(index), maxEntries: cache.maxEntries },
     fts: { enabled: true, available: true },
     ...(fallback === undefined ? {} : { fallback }),
-    vector: vectorStatus(index, identity, home.embedding.provider !== "none"),
+    vector: vectorStatus(context, identity),
     batch: {
       enabled: batch.enabled,
       wait: batch.wait,
@@ -129,6 +130,7 @@ export async function memoryStatus(context: StatusContext): Promise<MemoryStatus
     issues: [
       ...issuesNow(home),
       ...index.warnings,
+      ...(await issuesOfChange(context)),
       ...(memory.disabledReason === undefined ? [] : [memory.disabledReason]),
     ],
     ...(memory.enabled ? {} : { disabled: true as const }),
@@ -143,21 +145,33 @@ function issuesNow({ issues, collections }: Home): string[] {
   return issues.filter((issue) => !settled.has(issue));
 }
 
-function vectorStatus(index: Index, identity: VectorIdentity | null, enabled: boolean): MemoryStatus["vector"] {
+/** Why the model that is configured can't take over from the one that serves. */
+async function issuesOfChange({ opened: { configured }, deep }: StatusContext): Promise<string[]> {
+  if (configured === undefined) return [];
+  const reason =
+    "reason" in configured ? configured.reason : deep ? (await probedProvider(configured)).error : undefined;
+  return reason === undefined ? [] : [`The configured embedding model can't be used: ${reason}`];
+}
+
+function vectorStatus(
+  { agent, index, opened }: StatusContext,
+  identity: VectorIdentity | null,
+): MemoryStatus["vector"] {
   const dims = vectorDimensions(index);
   return {
-    enabled,
+    enabled: agent.home.embedding.provider !== "none",
     available: dims !== null,
     engine: loadVec(index),
     ...(dims === null ? {} : { dims }),
     missing: identity === null ? 0 : missingVectorCounts(index, identity).passages,
-    ...rebuildOf(index),
+    ...rebuildOf(index, opened, agent.home),
   };
 }
 
 /** What a change of models is about to make serve. */
-function rebuildOf(index: Index): Pick<MemoryStatus["vector"], "next"> {
-  const next = nextIdentity(index);
+function rebuildOf(index: Index, { configured }: QueryEmbedding, home: Home): Pick<MemoryStatus["vector"], "next"> {
+  const next =
+    configured === undefined || "reason" in configured ? nextIdentity(index) : identityOf(configured, home.cutting);
   if (next === null) return {};
   const { provider, model } = next;
   return { next: { provider, model: withoutCredentials(model), missing: missingVectorCounts(index, next).passages } };

@@ -1,10 +1,12 @@
-import { parseModelSpec } from "../embed/spec.ts";
+import { DEFAULT_QMD_MODELS, parseModelSpec } from "../embed/spec.ts";
 import type { ModelHost } from "../llama/client.ts";
+import { parseModelSource } from "../llama/model-source.ts";
 import { modelFolders, presentModel } from "../llama/models.ts";
+import { withoutCredentials } from "../printable.ts";
 import { llmCacheKey, readLlmCache } from "../store/cache.ts";
 import type { Index } from "../store/types.ts";
 import type { TypedQuery } from "./query-document.ts";
-import type { Reranker } from "./types.ts";
+import type { Reranker, SearchAnswer } from "./types.ts";
 
 /** Other ways to ask for the same. */
 export type Expander = (query: string, signal: AbortSignal) => Promise<TypedQuery[]>;
@@ -13,6 +15,8 @@ export type Expander = (query: string, signal: AbortSignal) => Promise<TypedQuer
 export type QueryModels = {
   expand?: Expander;
   rerank?: Reranker;
+  /** Stages whose model somebody named, but which can't take part, and why. */
+  leftOut: { stage: "expansion" | "rerank"; why: string }[];
   /** Answers of models that the index does not keep yet, by the key it would keep them under. */
   answers: Map<string, string>;
   close(): void;
@@ -28,20 +32,44 @@ export async function openQueryModels(
   options: { modelsDir: string; wanted: { expand: boolean; rerank: boolean } },
 ): Promise<QueryModels> {
   const folders = modelFolders("qmd", options.modelsDir);
-  const fileOf = (spec: string, wanted: boolean): string | null =>
-    wanted && parseModelSpec(spec).provider === "local" ? presentModel(spec, folders) : null;
-  const generate = fileOf(models.generate, options.wanted.expand);
-  const rerank = fileOf(models.rerank, options.wanted.rerank);
+  const leftOut: QueryModels["leftOut"] = [];
+  const fileOf = (slot: "generate" | "rerank", wanted: boolean): string | null => {
+    const { provider } = parseModelSpec(models[slot]);
+    if (!wanted || provider === "none") return null;
+    const file = provider === "local" ? presentModel(models[slot], folders) : null;
+    // qmd's own models are a gain that nobody asked for.
+    if (file === null && models[slot] !== DEFAULT_QMD_MODELS[slot])
+      leftOut.push(reasonWithout(slot, models[slot], provider));
+    return file;
+  };
+  const generate = fileOf("generate", options.wanted.expand);
+  const rerank = fileOf("rerank", options.wanted.rerank);
   const answers = new Map<string, string>();
-  if (generate === null && rerank === null) return { answers, close: () => {} };
+  if (generate === null && rerank === null) return { leftOut, answers, close: () => {} };
   const { modelHost } = await import("../llama/client.ts");
   const host = modelHost({ modelsFolder: folders.own });
   return {
     ...(generate === null ? {} : { expand: expander(host, generate, models.generate, index, answers) }),
     ...(rerank === null ? {} : { rerank: reranker(host, rerank, models.rerank, index, answers) }),
+    leftOut,
     answers,
     close: () => host.close(),
   };
+}
+
+function reasonWithout(slot: "generate" | "rerank", spec: string, provider: string): QueryModels["leftOut"][number] {
+  const [stage, what] = slot === "generate" ? (["expansion", "expanded"] as const) : (["rerank", "reranked"] as const);
+  const model = withoutCredentials(spec);
+  if (provider !== "local") return { stage, why: `Not ${what}: ${model} is no local model.` };
+  const remedy = parseModelSource(spec).kind === "file" ? "" : "; `pull` downloads it";
+  return { stage, why: `Not ${what}: the model ${model} is not on this machine${remedy}.` };
+}
+
+/** An answer that also says which of the models that somebody named had no part in it. */
+export function withLeftOut<A extends SearchAnswer>(answer: A, { leftOut }: QueryModels): A {
+  if (leftOut.length === 0) return answer;
+  const degraded = [...new Set([...answer.degraded, ...leftOut.map(({ stage }) => stage)])];
+  return { ...answer, degraded, notices: [...answer.notices, ...leftOut.map(({ why }) => why)] };
 }
 
 function expander(host: ModelHost, path: string, model: string, index: Index, answers: Map<string, string>): Expander {

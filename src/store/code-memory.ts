@@ -45,12 +45,13 @@ type Compiled = {
   differingBits: (code: number, blocks: number, codes: number, count: number, distances: number) => void;
 };
 
-let compiled: WebAssembly.Module | null | undefined;
+let compiled: WebAssembly.Module | undefined;
 
-/** Null where the processor has no vector instructions. */
-function moduleOf(): WebAssembly.Module | null {
+/** Null where the processor has no vector instructions, or the system has no room for such a memory. */
+function instance(): Compiled | null {
   try {
-    return new WebAssembly.Module(Buffer.from(DIFFERING_BITS, "base64"));
+    compiled ??= new WebAssembly.Module(Buffer.from(DIFFERING_BITS, "base64"));
+    return new WebAssembly.Instance(compiled).exports as Compiled;
   } catch {
     return null;
   }
@@ -60,8 +61,9 @@ const PAGE_BYTES = 65_536;
 
 /** Codes in a memory that WebAssembly's 128 bit instructions can reach, or null where there are none. */
 export function vectorMemory(words: number): CodeMemory | null {
-  if ((compiled ??= moduleOf()) === null) return null;
-  const { memory, differingBits: compare } = new WebAssembly.Instance(compiled).exports as Compiled;
+  const made = instance();
+  if (made === null) return null;
+  const { memory, differingBits: compare } = made;
   // The code to compare with, then all others, then what was found.
   const start = words * 4;
   let codes = new Int32Array(memory.buffer, start, 0);

@@ -61,6 +61,9 @@ describe("argv", () => {
   test.each([
     [["memory", "search", "x", "--jsn"], "unknown option '--jsn'", "Did you mean '--json'?"],
     [["memory", "search", "x", "--jsn=1"], "unknown option '--jsn'", "Did you mean '--json'?"],
+    [["memory", "search", "x", "-n", "2"], "unknown option '-n'", "Did you mean '--max-results'?"],
+    [["search", "x", "--max-results", "2"], "unknown option '--max-results'", "Did you mean '-n'?"],
+    [["memory", "search", "x", "--format", "csv"], "unknown option '--format'", "'memq memory search --help' lists"],
     [["memory", "search", "-alpha"], "unknown option '-alpha'", "memq memory search -- -alpha"],
     [["memory", "get", "x", "--force"], "unknown option '--force'", "--"],
     [["memory", "get", "a.md", "b.md"], "unexpected argument 'b.md'", "Usage: memory get PATH"],
@@ -83,6 +86,10 @@ describe("argv", () => {
       "Run 'memq --help' for usage.\nIf memq still behaves unexpectedly, run 'memq doctor' for diagnostics.",
       1,
     ]);
+  });
+
+  test("an unknown command named none that is like it", () => {
+    expect(failure("serch", "boiler").hint).toStartWith("Did you mean 'memq search'? Run 'memq --help' for usage.\n");
   });
 
   test("help and version win wherever they stand", () => {

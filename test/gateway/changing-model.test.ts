@@ -1,9 +1,10 @@
 // What a gateway sees while an agent's embedding model changes: the old answers go on until the new vectors are complete.
 import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { mkdirSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { standIn, type StandIn } from "../embed/servers/stand-in.ts";
 import { openAiWire } from "../embed/servers/wires.ts";
+import { memq } from "../cli/program.ts";
 import { type Client, type Json, makeHome, startRpc } from "./client.ts";
 
 // Several processes start in turn, perhaps on a busy machine.
@@ -233,4 +234,40 @@ test("the home's own environment holds for syncs, and the debug variable prints 
   expect(lines.at(-1)).toContain(": 401 in");
   expect(first.asked[0]?.headers["authorization"]).toBe(`Bearer ${variables.TEST_EMBED_KEY}`);
   expect(stderr).not.toContain("secret-key");
+});
+
+describe("status of an index that was made before the model was changed", () => {
+  const said = async (settings: object, ...words: string[]): Promise<string> => {
+    mkdirSync(home.stateDir, { recursive: true });
+    const config = join(home.stateDir, "changed.json");
+    writeFileSync(config, JSON.stringify({ agents: { defaults: { memorySearch: settings } } }));
+    const at = ["--workspace", home.workspace, "--state-dir", home.stateDir, "--config", config];
+    return (await memq(["memory", ...words, ...at], { env: { MEMQ_MODEL_IDLE_MS: "0" } })).stdout;
+  };
+
+  test("kept silent about the vectors that are still to be made", async () => {
+    await indexedByFirst();
+    const text = await said(memorySearch(first, "two"), "status");
+    expect(text).toContain("\nModel: one\n");
+    expect(text).toContain(`\nTo be made: vectors of two for ${COUNT} passages; 'memory index' makes them\n`);
+    expect(await said(memorySearch(first, "one"), "status")).not.toContain("To be made");
+  });
+
+  test("kept silent about a configured service that does not answer, even with --deep", async () => {
+    await indexedByFirst();
+    await second.stop();
+    const text = await said(memorySearch(second, "two"), "status", "--deep");
+    expect(text).toContain("can't be used: ");
+  });
+
+  test("kept silent about a configured model that is not on this machine", async () => {
+    const local = (modelPath: string): object => ({ provider: "local", local: { modelPath } });
+    const model = resolve(import.meta.dir, "../fixtures/models/wink20k-q8.gguf");
+    expect(await said(local(model), "index")).toContain(`${COUNT} embedded`);
+    expect(await said(local(model), "status")).not.toContain("Issues:");
+    const text = await said(local("/nowhere/model.gguf"), "status");
+    expect(text).toContain(`\nModel: ${model}\n`);
+    expect(text).toContain("can't be used: ");
+    expect(text).toContain("The model /nowhere/model.gguf is not on this machine.");
+  });
 });

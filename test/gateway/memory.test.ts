@@ -2,6 +2,7 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { appendFileSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { withWriterLock } from "../../src/store/lock.ts";
 import { type Client, type Json, makeHome, startRpc } from "./client.ts";
 
 const clients: Client[] = [];
@@ -90,6 +91,23 @@ describe("recall and context", () => {
     expect((await client.end()).exitCode).toBe(0);
     const lines = readFileSync(join(home.workspace, "memory/2026-03-01.md"), "utf8").split("\n").slice(2, -1);
     expect(lines).toEqual(lines.map((_, nth) => `- entry ${nth}`));
+    expect(readdirSync(join(home.workspace, "memory"))).toEqual(["2026-03-01.md"]);
+  });
+
+  test("an append that was answered as cancelled while another process held the note was written all the same", async () => {
+    const { client, home } = await open({ "memory/2026-03-01.md": "# 2026-03-01\n" });
+    const note = join(home.workspace, "memory/2026-03-01.md");
+    await withWriterLock(join(home.workspace, "memory/.2026-03-01.md"), async () => {
+      const asked = client.request("memory.append", { text: "- given up", date: "2026-03-01" }, "given up");
+      const behind = client.request("memory.append", { text: "- waits", date: "2026-03-01" }, "waits");
+      await client.call("ping");
+      client.notify("$/cancelRequest", { id: "given up" });
+      expect(await asked).toMatchObject({ error: { code: -32800 } });
+      client.notify("shutdown");
+      expect(await behind).toMatchObject({ error: { code: -32800 } });
+    });
+    expect(await client.exited).toBe(0);
+    expect(readFileSync(note, "utf8")).toBe("# 2026-03-01\n");
     expect(readdirSync(join(home.workspace, "memory"))).toEqual(["2026-03-01.md"]);
   });
 

@@ -274,7 +274,7 @@ test("status and doctor say what is there, and never fail", async () => {
     "✓ vector engine: ",
     "✓ index health: sound, 1 documents",
     "  - QMD_EMBED_MODEL=/no/model.gguf: ",
-    "⚠ embedding freshness: 1 documents need one",
+    "⚠ embedding freshness: 1 documents need embedding",
     "Recommended next steps\n",
     "  Run 'memq embed'.\n",
   ]) {

@@ -295,6 +295,21 @@ describe("with models of its own", () => {
   });
 });
 
+test("a model that is named but is not here is no silent way to a lesser answer", async () => {
+  const missing = join(home.root, "missing.gguf");
+  const models = `models:\n  embed: none\n  rerank: voyage:rerank-2\n  generate: ${missing}\n`;
+  const own = await qmdHome(NOTES, { yaml: collectionsYaml(["notes"], models) });
+  const { stdout, stderr } = await own.run("query", "router camera", "--json");
+  const unasked = await own.run("query", "lex: router", "--json", "--no-rerank");
+  own.remove();
+  expect(JSON.parse(stdout)).not.toEqual([]);
+  expect(stderr).toContain(
+    "Degraded answer, without expansion and rerank. " +
+      `Not expanded: the model ${missing} is not on this machine. Not reranked: voyage:rerank-2 is no local model.`,
+  );
+  expect(unasked.stderr).not.toContain("Not ");
+});
+
 test("a model file that is none is named by what it was to do, and the search is answered", async () => {
   const broken = join(home.root, "broken.gguf");
   await Bun.write(broken, "no model at all");

@@ -75,7 +75,10 @@ function textOf({ agentId, status, indexError }: Row, verbose: boolean): string 
     ["Vector", vector.enabled ? (vector.available ? "ready" : "no vectors yet") : "disabled"],
     ["Vector dims", vector.dims?.toString()],
     ["Without a vector", vector.missing > 0 ? `${vector.missing} passages` : null],
-    ["Being made", vector.next && `vectors of ${vector.next.model}, ${vector.next.missing} passages to go`],
+    [
+      "To be made",
+      vector.next && `vectors of ${vector.next.model} for ${vector.next.missing} passages; 'memory index' makes them`,
+    ],
     ["FTS", status.fts.available ? "ready" : "unavailable"],
     ["Embedding cache", cache.enabled ? `enabled (${cache.entries} entries, cap ${cache.maxEntries})` : "disabled"],
     ["Batch", batch.enabled ? "enabled" : "disabled"],

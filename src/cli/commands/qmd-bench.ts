@@ -79,6 +79,7 @@ export async function run(invocation: Invocation): Promise<void> {
     modelsDir: open.qmd.places.modelsDir,
     wanted: { expand: true, rerank: true },
   });
+  for (const { why } of models.leftOut) notice(why);
   try {
     const backends = BACKENDS.filter(({ isThere }) => isThere({ provider, models }));
     const results: (Result & { query: string; type: string })[] = [];

@@ -2,7 +2,7 @@ import { notice } from "../../output.ts";
 import { type DeepRequest, deepSearch } from "../../search/deep.ts";
 import { explanationLines } from "../../search/deep-explanation.ts";
 import { parseQueryDocument, primaryQuery } from "../../search/query-document.ts";
-import { openQueryModels } from "../../search/query-models.ts";
+import { openQueryModels, withLeftOut } from "../../search/query-models.ts";
 import type { Invocation } from "../parse.ts";
 import { choice, flag, number, value } from "../parse.ts";
 import { printHits } from "../qmd/answer.ts";
@@ -49,7 +49,7 @@ export async function run(invocation: Invocation): Promise<void> {
     ...(models.expand === undefined ? {} : { expand: models.expand }),
     ...(models.rerank === undefined ? {} : { rerank: models.rerank }),
   };
-  const answer = await deepSearch({ home, index: open.index, provider }, request);
+  const answer = withLeftOut(await deepSearch({ home, index: open.index, provider }, request), models);
   if (answer.strongSignal !== undefined) {
     notice(`Strong BM25 signal (${answer.strongSignal.toFixed(2)}) — skipping expansion`);
   }

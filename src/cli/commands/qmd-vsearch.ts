@@ -1,5 +1,5 @@
 import { searchWithVariants } from "../../search/expansion.ts";
-import { openQueryModels } from "../../search/query-models.ts";
+import { openQueryModels, withLeftOut } from "../../search/query-models.ts";
 import { LEAST_COSINE } from "../../search/threshold.ts";
 import { servingIdentity } from "../../store/identity.ts";
 import type { Invocation } from "../parse.ts";
@@ -33,11 +33,8 @@ export async function run(invocation: Invocation): Promise<void> {
     modelsDir: open.qmd.places.modelsDir,
     wanted: { expand: provider !== null, rerank: false },
   });
-  const answer = await searchWithVariants(
-    { home, index: open.index, provider },
-    { ...request, minScore },
-    models.expand,
-  );
+  const engine = { home, index: open.index, provider };
+  const answer = withLeftOut(await searchWithVariants(engine, { ...request, minScore }, models.expand), models);
   sayWhatWasLeftOut(degraded ? { ...answer, degraded: ["vector", ...answer.degraded] } : answer);
   printHits(invocation, open, answer.hits, { format, query, intent: value(invocation, "intent") });
   await keepAnswers(open, models.answers);

@@ -15,7 +15,10 @@ export async function run(invocation: Invocation): Promise<number | void> {
   const [id] = invocation.words;
   const client = CLIENTS.find((one) => one.id === id);
   const known = CLIENTS.map((one) => one.id).join(", ");
-  if (id !== undefined && client === undefined) throw usageError(`unknown client '${id}'`, `Known are ${known}.`);
+  if (id !== undefined && client === undefined) {
+    const other = `Any other MCP client is given the command '${invocation.program}' with the arguments 'mcp --workspace DIR'.`;
+    throw usageError(`unknown client '${id}'`, `Known are ${known}.\n${other}`);
+  }
   const request = requestOf(invocation);
   if (flag(invocation, "check")) return check(invocation, request, id);
   if (client === undefined) throw usageError("setup needs a client", `Known are ${known}.`);

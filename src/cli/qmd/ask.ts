@@ -42,8 +42,11 @@ export function scopeOf(invocation: Invocation, open: OpenQmd): string[] {
   const { qmd, index, program } = open;
   const asked = values(invocation, "collection");
   const searched = searchedCollections(open, asked, (name) => collectionNotFound(name, program));
-  if (qmd.home.collections.length === 0) notice(`No collections. Run '${program} collection add .' to create one.`);
-  else if (searched.length === 0) {
+  if (qmd.home.collections.length === 0) {
+    notice(`No collections. Run '${program} collection add .' to create one.`);
+    // qmd's users know no other search.
+    if (program === "memq") notice("An agent's memory is searched by 'memq memory search'.");
+  } else if (searched.length === 0) {
     notice(`Every collection is excluded: name one with -c, or run '${program} collection include <name>'.`);
   } else if (index.state === "missing") {
     notice(`Nothing is indexed yet. Run '${program} update'.`);

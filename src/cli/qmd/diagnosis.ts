@@ -166,8 +166,9 @@ async function embeddingFindings(index: Index, qmd: QmdHome, program: Program): 
     {
       ok: pending.documents === 0,
       label: "embedding freshness",
-      details: pending.documents === 0 ? `${vectors} vectors, none missing` : `${pending.documents} documents need one`,
-      ...(pending.documents === 0 ? {} : { advice: `Run '${program} embed'.` }),
+      details:
+        pending.documents === 0 ? `${vectors} vectors, none missing` : `${pending.documents} documents need embedding`,
+      ...(pending.documents === 0 || strange.length > 0 ? {} : { advice: `Run '${program} embed'.` }),
     },
     {
       ok: strange.length === 0,
@@ -175,7 +176,9 @@ async function embeddingFindings(index: Index, qmd: QmdHome, program: Program): 
       details:
         groups.length === 0 ? "no vectors yet" : strange.length === 0 ? "all of the model in force" : "of other models",
       more: strange.map(({ model, fingerprint, count }) => `${count} of ${withoutCredentials(model)} (${fingerprint})`),
-      ...(strange.length === 0 ? {} : { advice: `Run '${program} embed'; the old ones serve until it is done.` }),
+      ...(strange.length === 0
+        ? {}
+        : { advice: `Run '${program} embed'; until it is done, words alone are searched.` }),
     },
     ...(orphans === 0
       ? []
@@ -219,7 +222,9 @@ export async function modelFindings(qmd: QmdHome, program: Program): Promise<Fin
     ok: facts.backend !== null,
     label: "device probe",
     details:
-      facts.backend === null ? "local models can't run here" : `${facts.backend}, ${facts.threads} threads${speed}`,
+      facts.backend === null
+        ? "local models can't run here"
+        : `${facts.backend}, ${facts.threads} thread${facts.threads === 1 ? "" : "s"}${speed}`,
     more: facts.problems,
     ...(facts.backend === null
       ? { advice: "Name a remote provider as models.embed, for example openai:text-embedding-3-small." }

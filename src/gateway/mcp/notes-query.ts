@@ -9,7 +9,7 @@ import { deepSearch } from "../../search/deep.ts";
 import { searchWithVariants } from "../../search/expansion.ts";
 import { hunkOf, type LineTerms } from "../../search/hunk.ts";
 import { checkTypedQuery, parseQueryDocument, primaryQuery, type QueryDocument } from "../../search/query-document.ts";
-import { openQueryModels } from "../../search/query-models.ts";
+import { openQueryModels, withLeftOut } from "../../search/query-models.ts";
 import { search } from "../../search/search.ts";
 import type { Hit, SearchAnswer } from "../../search/types.ts";
 import { keepLlmAnswers } from "../../store/cache.ts";
@@ -124,9 +124,9 @@ async function answerOf(
     if (how === "meaning") {
       const profile = { ...home.search, hybrid: false };
       const asked = { ...common, profile, query: primaryQuery(document) };
-      return await searchWithVariants({ home, index, provider }, asked, models.expand);
+      return withLeftOut(await searchWithVariants({ home, index, provider }, asked, models.expand), models);
     }
-    return await deepSearch(
+    const answer = await deepSearch(
       { home, index, provider },
       {
         ...common,
@@ -138,6 +138,7 @@ async function answerOf(
         ...(models.rerank === undefined ? {} : { rerank: models.rerank }),
       },
     );
+    return withLeftOut(answer, models);
   } finally {
     models.close();
     if (models.answers.size > 0 && index.state === "ready") {
