@@ -44,7 +44,7 @@ export type Connection = {
   /** Aborts the request with this id, if it is still running. */
   cancel(id: unknown): void;
   cancelAll(): void;
-  /** Refuses every request that comes from now on; those that came before go on. */
+  /** Refuses every request that comes from now on, and passes over notifications; what came before goes on. */
   close(): void;
   /** Resolves when no request is running any more. */
   settled(): Promise<void>;
@@ -166,11 +166,14 @@ async function answersTo(values: unknown[], serving: Serving): Promise<Answer[] 
   return due.length === 0 ? null : due;
 }
 
-/** The message that a value is; a request is refused when no further one is taken. */
-function taken(value: unknown, { closed }: Serving): ReadMessage {
+/** The message that a value is. When no further one is taken a request is refused, and of notifications those that cancel count. */
+function taken(value: unknown, { closed, log }: Serving): ReadMessage {
   const message = readMessage(value);
-  const isRequest = message !== null && !("error" in message) && message.id !== undefined;
-  return closed && isRequest ? refuse(message.id ?? null, "invalidRequest", "the session is ending") : message;
+  if (!closed || message === null || "error" in message) return message;
+  if (message.id !== undefined) return refuse(message.id, "invalidRequest", ENDING);
+  if (PASSING.has(message.method)) return message;
+  log(`${message.method}: ${ENDING}`);
+  return null;
 }
 
 function refused(message: { id: RequestId; error: ErrorBody }): Answer {
@@ -201,6 +204,7 @@ function parseFrame(frame: Frame): { value: unknown } | { fault: string } {
 }
 
 const MAX_ID = Number.MAX_SAFE_INTEGER;
+const ENDING = "the session is ending";
 const NO_BATCHES = "batches are not supported; send one message at a time";
 
 export type ReadMessage = Message | { id: RequestId; error: ErrorBody } | null;

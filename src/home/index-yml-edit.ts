@@ -4,7 +4,7 @@ import type { Alias, Document, Node, YAMLMap } from "yaml";
 import { hintOf, MemqError, reasonOf } from "../errors.ts";
 import { withWriterLock } from "../store/lock.ts";
 import { splicedYml } from "./index-yml-splice.ts";
-import { DEFAULT_PATTERN, heldBy, indexYmlDocument, indexYmlText } from "./index-yml.ts";
+import { DEFAULT_PATTERN, heldBy, indexYmlDocument, writtenIndexYml } from "./index-yml.ts";
 import { linkedFile } from "./paths.ts";
 import { replaceFile } from "./replace-file.ts";
 
@@ -42,14 +42,29 @@ async function editLocked(
   edit: (document: Document) => boolean,
   alongside: (() => void) | undefined,
 ): Promise<boolean> {
-  const before = indexYmlText(path);
+  const before = writtenIndexYml(path);
   if (before?.includes("\uFFFD") === true) refuseOtherEncoding(path);
-  const text = await editedText(before ?? "", path, edit);
+  const mark = before?.startsWith("\uFEFF") === true ? "\uFEFF" : "";
+  const held = before?.slice(mark.length) ?? "";
+  const text = await editedText(held, path, edit);
   if (text === null) return false;
-  const after = before?.includes("\r\n") === true ? text.replaceAll("\n", "\r\n") : text;
+  const after = mark + withLineEndsOf(held, text);
   if (after === before) return false;
   await replaceFile(path, after, alongside);
   return true;
+}
+
+/** `text` with the lines that it begins and ends with as they stand in `before`, and CR LF behind others where that is found there. */
+function withLineEndsOf(before: string, text: string): string {
+  if (!before.includes("\r\n")) return text;
+  const [old, lines] = [before.split(/(?<=\n)/), text.split(/(?<=\n)/)];
+  const most = Math.min(old.length, lines.length);
+  const stays = (at: number): boolean => old.at(at)?.replace("\r\n", "\n") === lines.at(at);
+  let [above, below] = [0, 0];
+  while (above < most && stays(above)) above++;
+  while (below < most - above && stays(-1 - below)) below++;
+  const fresh = lines.slice(above, lines.length - below).map((line) => line.replace("\n", "\r\n"));
+  return [...old.slice(0, above), ...fresh, ...old.slice(old.length - below)].join("");
 }
 
 /** The text after the edit, with line feeds alone; null when there is nothing to change. */
@@ -239,7 +254,7 @@ export async function setContext(file: string, name: string, prefix: string, tex
 /** Removes the global context (collection null) or that of a prefix; false when there was none. */
 export async function removeContext(file: string, name: string | null, prefix: string): Promise<boolean> {
   return editIndexYml(file, (document) => {
-    if (name === null) return document.delete("global_context");
+    if (name === null) return document.has("global_context") && document.delete("global_context");
     const collection = collectionMap(document, name);
     if (collection === null) throw collectionMissing(name);
     const context = collection.get("context") as YAMLMap | undefined;

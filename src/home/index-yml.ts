@@ -57,11 +57,16 @@ export function emptyQmdConfig(): QmdConfig {
   return { models: {}, collections: [], hash: hashOf({ collections: {} }), issues: [] };
 }
 
-/** The text of `index.yml`, or null when there is none. */
+/** The text of `index.yml` without a byte order mark, or null when there is none. */
 export function indexYmlText(path: string): string | null {
+  const text = writtenIndexYml(path);
+  return text?.startsWith("\uFEFF") === true ? text.slice(1) : text;
+}
+
+/** The text of `index.yml` as it stands, or null when there is none. */
+export function writtenIndexYml(path: string): string | null {
   try {
-    const text = textOfFile(path);
-    return text.startsWith("\uFEFF") ? text.slice(1) : text;
+    return textOfFile(path);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
     throw new MemqError("CONFIG_UNREADABLE", `The configuration file ${path} can't be read: ${reasonOf(error)}.`, {
@@ -141,7 +146,7 @@ export function heldBy(document: Document, path: string): JsonObject {
 
 /** The text of `index.yml` as a document that keeps its comments; throws `CONFIG_SYNTAX` for what can't be read in full. */
 export async function indexYmlDocument(text: string, path: string): Promise<Document> {
-  const { isAlias, isMap, LineCounter, parseDocument, visit } = await import("yaml");
+  const { isAlias, isMap, isScalar, LineCounter, parseDocument, visit } = await import("yaml");
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines });
   const problem = document.errors[0];
@@ -152,6 +157,7 @@ export async function indexYmlDocument(text: string, path: string): Promise<Docu
     const message = `*${node.source} refers to no anchor; a pattern that begins with * needs quotes`;
     throw yamlError(path, { message, linePos: [lines.linePos(node.range?.[0] ?? 0)] });
   });
+  if (isScalar(document.contents) && document.contents.value === null) document.contents = null;
   if (document.contents !== null && !isMap(document.contents)) throw notAMap(path);
   return document;
 }

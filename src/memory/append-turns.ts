@@ -6,13 +6,13 @@ const latest = new Map<string, Promise<unknown>>();
 
 /**
  * As `appendForAgent`, after all that was asked for of the same workspace before it. Who waits for a lock gets it in any order, and so
- * does who waits for a module. What is cancelled before its turn is not written.
+ * does who waits for a module. What is cancelled while it waits, for other processes too, is not written.
  */
 export function appendInTurn(agent: AgentHome, request: AppendRequest, signal: AbortSignal): Promise<AppendResult> {
   const append = async (): Promise<AppendResult> => {
     const { appendForAgent } = await import("./append.ts");
     signal.throwIfAborted();
-    return appendForAgent(agent, request);
+    return appendForAgent(agent, request, signal);
   };
   const workspace = agent.home.workspace ?? "";
   const run = (latest.get(workspace) ?? Promise.resolve()).then(append, append);

@@ -14,13 +14,17 @@ export type AppendResult = { path: string; startLine: number; endLine: number };
 /**
  * Appends text to a note, on lines of its own and with a final newline, in one write that another writer cannot split. Nothing
  * that is there is ever rewritten. A new daily note begins with its date as a heading. Appends to one note wait for each other,
- * so that the reported lines are true.
+ * so that the reported lines are true; `signal` ends that wait.
  */
-export function appendForAgent({ home, memory }: AgentHome, request: AppendRequest): Promise<AppendResult> {
+export function appendForAgent(
+  { home, memory }: AgentHome,
+  request: AppendRequest,
+  signal?: AbortSignal,
+): Promise<AppendResult> {
   const { text, target = "daily", date } = request;
   const workspace = home.workspace ?? "";
   const lock = `${home.indexPath}.append`;
-  return appendToMemory({ workspace, text, target, date, timeZone: memory.timeZone, now: Date.now(), lock });
+  return appendToMemory({ workspace, text, target, date, timeZone: memory.timeZone, now: Date.now(), lock, signal });
 }
 
 /** As `appendForAgent`, of any workspace. */
@@ -34,8 +38,9 @@ export async function appendToMemory(options: {
   now: number;
   /** Where appends wait for each other if not beside the note, a path in the state folder; without it nobody else may append. */
   lock?: string;
+  signal?: AbortSignal | undefined;
 }): Promise<AppendResult> {
-  const { workspace, target } = options;
+  const { workspace, target, lock, signal } = options;
   if (target === "long-term" && options.date !== undefined) {
     throw new MemqError("BAD_DATE", "A date names a daily note; MEMORY.md has none.", {
       hint: "Leave the date out, or write to the daily note.",
@@ -64,7 +69,7 @@ export async function appendToMemory(options: {
   try {
     const note = await placeOf(workspace, path);
     const append = (): Promise<AppendedLines> => appendLines(note, path, text, heading);
-    const lines = await (options.lock === undefined ? append() : whileOnlyAppender(options.lock, note, append));
+    const lines = await (lock === undefined ? append() : whileOnlyAppender(lock, note, append, signal));
     return { path, ...lines };
   } catch (error) {
     if (error instanceof MemqError) throw error;

@@ -50,7 +50,7 @@ export function redactSecrets(text: string): string {
 
 /** Masks what is there of a key whose end was cut off. */
 function withoutOpenKey(text: string): string {
-  const closed = text.lastIndexOf("-----END ") + 1;
+  const closed = [...text.matchAll(KEY_END)].at(-1)?.index ?? 0;
   const begin = text.slice(closed).search(KEY_BEGIN);
   if (begin < 0) return text;
   return text.slice(0, closed + begin) + text.slice(closed + begin).replace(KEY_LINE, "…redacted…");

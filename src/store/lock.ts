@@ -36,7 +36,7 @@ type Holder = { pid: number; started: string };
 export async function withWriterLock<T>(
   indexPath: string,
   work: () => Promise<T> | T,
-  options: { timeoutMs?: number; signal?: AbortSignal } = {},
+  options: { timeoutMs?: number; signal?: AbortSignal | undefined } = {},
 ): Promise<T> {
   const path = `${indexPath}.lock`;
   const timeout = options.timeoutMs ?? patienceMs(DEFAULT_WAIT_MS);

@@ -146,6 +146,19 @@ for (const { id, wire, normalises } of PROVIDERS) {
       expect(server.embedded.length).toBe(600 - 256);
     });
 
+    test("a full disk counted as a fault of the service, and took the results of the job with it", async () => {
+      const provider = await open();
+      const full = Object.assign(new Error("database or disk is full"), { code: "SQLITE_FULL" });
+      const onVectors = (): never => {
+        throw full;
+      };
+      expect(await failure(provider.embedDocuments(inputs(TEXTS), never(), { onVectors }))).toBe(full);
+      expect(provider.batchStatus?.()).toMatchObject({ failures: 0 });
+      expectComplete(await provider.embedDocuments(inputs(TEXTS), never()), TEXTS);
+      expect([state.created.length, server.embedded.length]).toEqual([1, 0]);
+      expect(await store.load()).toEqual([]);
+    });
+
     test("a file of an error that never ends holds nothing up", async () => {
       if (id === "gemini") return;
       state.end = "failed";
@@ -192,6 +205,31 @@ for (const { id, wire, normalises } of PROVIDERS) {
     });
   });
 }
+
+test("a text in two pieces had one of them for both when the results were read anew before the other came", async () => {
+  const state = batchServer();
+  const server = standIn(withOpenAiBatches(openAiWire, state));
+  const long = Array.from({ length: 2000 }, (_, i) => `word${i}`).join(" ");
+  const texts = [long, ...Array.from({ length: 400 }, (_, i) => `note ${i} about something`)];
+  let downloads = 0;
+  state.sent = (text) => {
+    const [first = "", second = "", ...others] = text.split("\n").toReversed();
+    const begun = [first, ...others, ""].join("\n");
+    if (++downloads > 2) return begun + second;
+    return new ReadableStream({
+      start: (stream) => stream.enqueue(new TextEncoder().encode(begun)),
+      pull: () => new Promise(() => {}),
+    });
+  };
+  const batch = { enabled: true, wait: true, concurrency: 1, pollIntervalMs: 1, timeoutMinutes: 1 };
+  const settings = settingsFor({ provider: "openai", apiKey: KEY, batch });
+  const options = { fetch: server.fetch, patience: shortPatience(200) };
+  const vectors = await (await opened(settings, options)).embedDocuments(inputs(texts), never());
+  expect([downloads, server.embedded.length]).toEqual([3, 0]);
+  const inline = await opened({ ...settings, batch: { ...batch, enabled: false } }, options);
+  expect(vectors[0]).toEqual((await inline.embedDocuments(inputs([long]), never()))[0]);
+  await server.stop();
+});
 
 describe("the wire", () => {
   test("of OpenAI's jobs; a line that failed is asked for again by itself", async () => {

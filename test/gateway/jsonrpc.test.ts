@@ -119,3 +119,17 @@ test("notifications are never answered, not even when they fail", async () => {
   expect(sent).toEqual([]);
   expect(logged).toEqual(["x: oops"]);
 });
+
+test("what comes after the end of a session was run all the same when it was a notification", async () => {
+  const handled: string[] = [];
+  const { connection, sent, send, logged } = connect((method) => handled.push(method));
+  send({ jsonrpc: "2.0", method: "before" });
+  connection.close();
+  send({ jsonrpc: "2.0", method: "late" });
+  send({ jsonrpc: "2.0", id: 1, method: "late" });
+  send({ jsonrpc: "2.0", method: "$/cancelRequest", params: { id: 1 } });
+  await connection.settled();
+  expect(handled.toSorted()).toEqual(["$/cancelRequest", "before"]);
+  expect(sent).toMatchObject([{ id: 1, error: { code: -32600 } }]);
+  expect(logged).toEqual(["late: the session is ending"]);
+});

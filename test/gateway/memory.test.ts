@@ -2,6 +2,7 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { appendFileSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { withWriterLock } from "../../src/store/lock.ts";
 import { type Client, type Json, makeHome, startRpc } from "./client.ts";
 
 const clients: Client[] = [];
@@ -91,6 +92,48 @@ describe("recall and context", () => {
     const lines = readFileSync(join(home.workspace, "memory/2026-03-01.md"), "utf8").split("\n").slice(2, -1);
     expect(lines).toEqual(lines.map((_, nth) => `- entry ${nth}`));
     expect(readdirSync(join(home.workspace, "memory"))).toEqual(["2026-03-01.md"]);
+  });
+
+  test("an append that was answered as cancelled while another process held the note was written all the same", async () => {
+    const { client, home } = await open({ "memory/2026-03-01.md": "# 2026-03-01\n" });
+    const note = join(home.workspace, "memory/2026-03-01.md");
+    await withWriterLock(join(home.workspace, "memory/.2026-03-01.md"), async () => {
+      const asked = client.request("memory.append", { text: "- given up", date: "2026-03-01" }, "given up");
+      const behind = client.request("memory.append", { text: "- waits", date: "2026-03-01" }, "waits");
+      await client.call("ping");
+      client.notify("$/cancelRequest", { id: "given up" });
+      expect(await asked).toMatchObject({ error: { code: -32800 } });
+      client.notify("shutdown");
+      expect(await behind).toMatchObject({ error: { code: -32800 } });
+    });
+    expect(await client.exited).toBe(0);
+    expect(readFileSync(note, "utf8")).toBe("# 2026-03-01\n");
+    expect(readdirSync(join(home.workspace, "memory"))).toEqual(["2026-03-01.md"]);
+  });
+
+  test("an append to one workspace does not wait for one to another whose note is held, nor fails with it", async () => {
+    const other = makeHome({}).workspace;
+    const config = {
+      agents: {
+        list: [
+          { id: "main", default: true },
+          { id: "other", workspace: other },
+        ],
+      },
+    };
+    const { client, home } = await open({ "memory/2026-03-01.md": "# 2026-03-01\n" }, { config });
+    const append = (text: string, agentId: string) =>
+      client.request("memory.append", { text, agentId, date: "2026-03-01" });
+    const held = await withWriterLock(join(home.workspace, "memory/.2026-03-01.md"), async () => {
+      const waiting = [append("- first", "main"), append("a NUL \0", "main"), append("- second", "main")];
+      expect((await append("- elsewhere", "other")).result).toMatchObject({ startLine: 3 });
+      return waiting;
+    });
+    expect(await Promise.all(held)).toMatchObject([
+      { result: { startLine: 2 } },
+      { error: { message: expect.stringContaining("NUL") } },
+      { result: { startLine: 3 } },
+    ]);
   });
 
   test("what is appended is found", async () => {

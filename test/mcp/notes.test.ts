@@ -263,6 +263,39 @@ describe("a list of names without end", () => {
   });
 });
 
+test("of many short documents their addresses made an answer that ended the session", async () => {
+  const folder = Array.from({ length: 8 }, () => "é".repeat(100)).join("/");
+  const own = await qmdHome({ [`m/${folder}/short.md`]: "short\n", "m/other.md": "other\n" });
+  const client = await session("legacy", [], own);
+  const [, docid] = /#([0-9a-f]{6})/.exec((await own.run("search", "short")).stdout) ?? [];
+  const { content } = await client.callTool({ name: "multi_get", arguments: { pattern: `#${docid},`.repeat(2999) } });
+  expect(content.filter(({ type }) => type === "resource").length).toBeGreaterThan(1000);
+  const [, left] = /^\[SKIPPED: (\d+) more - The answer is full/.exec(content.at(-1)?.text ?? "") ?? [];
+  expect(content.length - 1 + Number(left)).toBe(2999);
+});
+
+test("a document that no answer holds made those behind it seem too many", async () => {
+  const own = await qmdHome({ "m/huge.md": "short\n", "m/small.md": "small\n" });
+  own.write({ "m/huge.md": `${"A heron stood. ".repeat(600_000)}\n` });
+  const client = await session("legacy", [], own);
+  const { content } = await client.callTool({ name: "multi_get", arguments: { pattern: "m/*.md", maxBytes: 2 ** 30 } });
+  expect(content.map(({ text, resource }) => text ?? resource?.text)).toEqual([
+    expect.stringContaining("SKIPPED: m/huge.md - Too large for one answer."),
+    "1: small\n2: ",
+  ]);
+});
+
+test("results that are many or long made an answer that ended the session", async () => {
+  const notes = Array.from({ length: 30 }, (_, nth) => [`m/${nth}.md`, `# heron ${nth}\n`]);
+  const yaml = `collections:\n  m:\n    path: $ROOT/m\n    pattern: "**/*.md"\n    context:\n      /: "${"long ".repeat(100_000)}"\n`;
+  const client = await session("legacy", [], await qmdHome(Object.fromEntries(notes), { yaml }));
+  const found = await client.callTool({ name: "search", arguments: { query: "heron", limit: 30 } });
+  const count = found.structuredContent.results.length;
+  expect(count).toBeGreaterThan(5);
+  expect(count).toBeLessThan(30);
+  expect(found.structuredContent.warning).toBe(`Only the first ${count} of 30 results fit into one answer.`);
+});
+
 test("a document of more than a message holds ended the session", async () => {
   const line = "A heron stood on one leg, and nobody knew why. ".repeat(100);
   const own = await qmdHome({ "m/long.md": "short\n", "m/wide.md": "short\n" });

@@ -132,6 +132,10 @@ describe("masking secrets", () => {
     ["use ghp_0123456789abcdefghijABCDEFGHIJ please", "ghp_0123456789abcdefghijABCDEFGHIJ"],
     ["bot 123456789:AAEhBOweik6ad9r_QXMENQjcrGbqCr4K-bc", "AAEhBOweik6ad9r_QXMENQjcrGbqCr4K-bc"],
     [`cut off: -----BEGIN PRIVATE KEY-----\nMIIEvQIBADAN${"Bgkq".repeat(13)}\nhkiG9w0`, "MIIEvQIBADAN"],
+    [
+      `-----BEGIN PRIVATE KEY-----\n${"MIIE".repeat(16)}\n…\n-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----`,
+      "MIIE",
+    ],
     ["-----BEGIN RSA PRIVATE KEY-----\nMIIEow\nabc\n-----END RSA PRIVATE KEY-----", "MIIEow"],
   ])("%s", (text, secret) => {
     expect(redactSecrets(text)).not.toContain(secret);

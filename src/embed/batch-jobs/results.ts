@@ -1,14 +1,16 @@
 import type { Item } from "../batches.ts";
+import { messageOf } from "../../errors.ts";
 import { EmbedError } from "../errors.ts";
 import type { SendReport } from "../send.ts";
 import { checkedVectors, normalised } from "../vectors.ts";
-import type { Job } from "./types.ts";
 
 /** Vectors that are handed out together: a result file may hold more than fits into memory. */
 const GROUP = 256;
 
 export type DeliveryOptions = {
-  job: Job;
+  jobId: string;
+  /** Of what is waited for from this job. */
+  keys: readonly string[];
   /** Inputs that are waited for, by key. */
   wanted: ReadonlyMap<string, Item[]>;
   /** Name of the provider. */
@@ -26,13 +28,20 @@ export type Delivery = {
   take(key: string, vector: unknown): Promise<void>;
   /** Hands out what is still held. */
   end(): Promise<void>;
-  /** Wanted keys of the job that nothing was handed out for. */
+  /** Keys that nothing was handed out for. */
   missing(): string[];
 };
 
-/** Throws what `report` does, and `EmbedError` for vectors that do not hold together. */
-export function createDelivery({ job, wanted, provider, normalise, met, report }: DeliveryOptions): Delivery {
-  const left = new Set(job.keys.filter((key) => wanted.has(key)));
+/** What `report.onVectors` threw, which says nothing of the service: the job is neither at fault nor done. */
+export class NotStored extends EmbedError {
+  constructor(readonly reason: unknown) {
+    super("fatal", messageOf(reason));
+  }
+}
+
+/** `take` and `end` throw `NotStored`, and `EmbedError` for vectors that do not hold together. */
+export function createDelivery({ jobId, keys, wanted, provider, normalise, met, report }: DeliveryOptions): Delivery {
+  const left = new Set(keys);
   let held = new Map<string, unknown>();
 
   const handOut = async (): Promise<void> => {
@@ -41,9 +50,13 @@ export function createDelivery({ job, wanted, provider, normalise, met, report }
     const items = [...group.keys()].flatMap((key) => wanted.get(key) ?? []);
     const raw = [...group].flatMap(([key, vector]) => (wanted.get(key) ?? []).map(() => vector));
     const vectors = checkedVectors(raw, items.length, met.length);
-    if (typeof vectors === "string") throw new EmbedError("fatal", `${provider} batch ${job.id}: ${vectors}`);
+    if (typeof vectors === "string") throw new EmbedError("fatal", `${provider} batch ${jobId}: ${vectors}`);
     met.length ??= vectors[0]?.length;
-    if (items.length > 0) await report.onVectors(items, normalise ? vectors.map(normalised) : vectors);
+    try {
+      if (items.length > 0) await report.onVectors(items, normalise ? vectors.map(normalised) : vectors);
+    } catch (error) {
+      throw new NotStored(error);
+    }
     for (const key of group.keys()) left.delete(key);
   };
 

@@ -7,7 +7,7 @@ import type { Protocol } from "../protocol.ts";
 import { withRetries, type Patience, type Sender, type SendReport } from "../send.ts";
 import type { BatchStatus, EmbedInput } from "../types.ts";
 import { NOT_AVAILABLE } from "./gemini-jobs.ts";
-import { createDelivery, type Delivery, type DeliveryOptions } from "./results.ts";
+import { createDelivery, type Delivery, type DeliveryOptions, NotStored } from "./results.ts";
 import type { Job, JobService, JobStore } from "./types.ts";
 
 export type JobOptions = {
@@ -106,29 +106,28 @@ function timeoutOf({ batch }: JobOptions): number {
 async function run(task: Task, call: Call): Promise<string[] | null> {
   const { options, met, signal } = call;
   let job = task.job;
-  let missing = task.keys;
+  let delivery: Delivery | undefined;
   for (let attempt = 1; ; attempt++) {
     try {
       job ??= await submit(task.keys, call);
       const files = await filesOf(job, call);
       if (files === null) return null;
-      const delivery = createDelivery({ job, ...deliveryOf(call) });
-      try {
-        await read(files, delivery, call);
-      } finally {
-        missing = delivery.missing();
-      }
-      if (missing.length < job.keys.length) met.failures = 0;
+      // One for all attempts: what was handed out once must not be so again.
+      delivery ??= createDelivery({ jobId: job.id, keys: task.keys, ...deliveryOf(call) });
+      await read(files, delivery, call);
+      const missing = delivery.missing();
+      if (missing.length < task.keys.length) met.failures = 0;
       await forget(job, call);
       return missing;
     } catch (thrown) {
       if (signal.aborted) throw thrown;
+      if (thrown instanceof NotStored) throw thrown.reason;
       const error = embedErrorOf(thrown);
       met.failures += error.message.includes(NOT_AVAILABLE) ? FAILURE_LIMIT : 1;
       met.lastError = error.message;
       if (error.kind === "timeout" && attempt === 1 && isOn(call)) continue;
       if (job) await options.store.remove(job.id);
-      return missing;
+      return delivery?.missing() ?? task.keys;
     }
   }
 }
@@ -151,7 +150,7 @@ async function filesOf(job: Job, call: Call): Promise<string[] | null> {
   }
 }
 
-function deliveryOf({ options, met, wanted, report }: Call): Omit<DeliveryOptions, "job"> {
+function deliveryOf({ options, met, wanted, report }: Call): Omit<DeliveryOptions, "jobId" | "keys"> {
   const { id: provider, normalise } = options.protocol;
   return { wanted, provider, normalise, met, report };
 }

@@ -10,9 +10,12 @@ import { exactDocument, similarNames } from "../../search/resolve.ts";
 import type { DocumentRow } from "../../store/types.ts";
 import type { NotesHome } from "./notes-home.ts";
 import type { Content, ReadResource, ToolAnswer } from "./surface.ts";
-import { failure, jsonBytes, MAX_TEXT_BYTES } from "./surface.ts";
+import { failure, jsonBytes, MAX_ANSWER_BYTES } from "./surface.ts";
 
 const SIMILAR = 5;
+/** Of what is said of documents that an answer has no room for. */
+const MOST_NOTE_BYTES = 1024 * 1024;
+const MOST_ERROR_CHARS = 100_000;
 const MARKDOWN = "text/markdown";
 
 export type LineWindow = {
@@ -51,47 +54,79 @@ function fittingLines(
   { from, count, numbers }: { from: number; count: number; numbers: boolean },
 ): { text: string; said: string | null } {
   const { text, beyond } = linesOf(whole, { from, count, numbers });
-  if (text.length * 6 <= MAX_TEXT_BYTES || jsonBytes(text) <= MAX_TEXT_BYTES) return { text, said: beyond };
+  if (text.length * 6 <= MAX_ANSWER_BYTES || jsonBytes(text) <= MAX_ANSWER_BYTES) return { text, said: beyond };
   const lines = text.split("\n");
   let fitting = 0;
-  for (let bytes = 0; bytes <= MAX_TEXT_BYTES; fitting++) bytes += jsonBytes(lines[fitting] ?? "");
+  for (let bytes = 0; bytes <= MAX_ANSWER_BYTES; fitting++) bytes += jsonBytes(lines[fitting] ?? "");
   const shown = fitting - 1;
   // A character takes six bytes at most.
-  if (shown === 0) return { text: text.slice(0, MAX_TEXT_BYTES / 6), said: `Line ${from} is cut off: it is too long.` };
+  if (shown === 0)
+    return { text: text.slice(0, MAX_ANSWER_BYTES / 6), said: `Line ${from} is cut off: it is too long.` };
   const said = `Lines ${from} to ${from + shown - 1} are all that one answer holds; go on with fromLine ${from + shown}.`;
   return { text: lines.slice(0, shown).join("\n"), said };
 }
+
+type SeveralOptions = { maxLines?: number | undefined; maxBytes: number; lineNumbers: boolean };
 
 /** Several documents by a glob, or by a list of names and docids. */
 export function getDocuments(
   notes: NotesHome,
   pattern: string,
-  options: { maxLines?: number | undefined; maxBytes: number; lineNumbers: boolean },
+  options: SeveralOptions,
   signal: AbortSignal,
 ): Promise<ToolAnswer> {
   return notes.lend(async (own) => {
     const problems: string[] = [];
     const found = (await wantedDocuments(own, pattern, (sentence) => problems.push(sentence), signal)) ?? [];
     try {
-      const documents: Content[] = [];
-      // A list may name a document again and again, and a glob all there are.
-      let left = MAX_TEXT_BYTES;
-      for (const wanted of found) {
-        // A server answers others between two documents.
-        await setImmediate();
-        signal.throwIfAborted();
-        const content = left > 0 ? documentContent(wanted, options, problems) : leftOut(wanted, "The answer is full");
-        const bytes = jsonBytes(content.type === "text" ? content.text : content.resource.text);
-        documents.push(bytes > left ? leftOut(wanted, "The answer is full") : content);
-        left -= bytes;
-      }
-      const errors: Content[] =
-        problems.length === 0 ? [] : [{ type: "text", text: ["Errors:", ...problems].join("\n") }];
-      return { content: [...errors, ...documents] };
+      const documents = await fittingDocuments(found, options, problems, signal);
+      return { content: [...errorsOf(problems), ...documents] };
     } finally {
       for (const open of new Set(found.map((wanted) => wanted.open))) if (open !== own) open.index.close();
     }
   });
+}
+
+/** What one answer holds of the documents: a list may name one again and again, and a glob all there are. */
+async function fittingDocuments(
+  found: readonly Wanted[],
+  options: SeveralOptions,
+  problems: string[],
+  signal: AbortSignal,
+): Promise<Content[]> {
+  const contents: Content[] = [];
+  let room = MAX_ANSWER_BYTES;
+  let roomForNotes = MOST_NOTE_BYTES;
+  let isFull = false;
+  for (const [at, wanted] of found.entries()) {
+    // A server answers others between two documents.
+    await setImmediate();
+    signal.throwIfAborted();
+    const content = isFull ? null : documentContent(wanted, options, problems);
+    const bytes: number = content === null ? 0 : jsonBytes(content);
+    if (content !== null && bytes <= room) {
+      contents.push(content);
+      room -= bytes;
+      continue;
+    }
+    isFull ||= bytes <= MAX_ANSWER_BYTES;
+    const note = leftOut(wanted, isFull ? "The answer is full" : "Too large for one answer");
+    roomForNotes -= jsonBytes(note);
+    if (roomForNotes < 0) {
+      const more = `[SKIPPED: ${found.length - at} more - The answer is full. Ask for them by a narrower pattern.]`;
+      return [...contents, { type: "text", text: more }];
+    }
+    contents.push(note);
+  }
+  return contents;
+}
+
+/** A name may be ambiguous a thousand times, and stand in a list again and again. */
+function errorsOf(problems: readonly string[]): Content[] {
+  if (problems.length === 0) return [];
+  const text = ["Errors:", ...problems].join("\n");
+  const shown = text.length > MOST_ERROR_CHARS ? `${text.slice(0, MOST_ERROR_CHARS)} [...]` : text;
+  return [{ type: "text", text: shown }];
 }
 
 /** The document at a `qmd://` address, all of it with its lines numbered; null when there is none. Throws `TOO_LARGE`. */
@@ -102,7 +137,7 @@ export function readDocument(notes: NotesHome, uri: string): Promise<ReadResourc
     const { text } = documentText(open, document);
     const name = `${document.collection}/${document.path}`;
     const shown = withContext(open, document, numbered(text, 1));
-    if (jsonBytes(shown) > MAX_TEXT_BYTES) {
+    if (jsonBytes(shown) > MAX_ANSWER_BYTES) {
       throw new MemqError("TOO_LARGE", `${name} is too large for one message.`, {
         hint: "Read it in parts, with the tool `get`.",
       });
@@ -119,11 +154,7 @@ export function readDocument(notes: NotesHome, uri: string): Promise<ReadResourc
 
 function documentContent(
   wanted: Wanted,
-  {
-    maxLines = Infinity,
-    maxBytes,
-    lineNumbers,
-  }: { maxLines?: number | undefined; maxBytes: number; lineNumbers: boolean },
+  { maxLines = Infinity, maxBytes, lineNumbers }: SeveralOptions,
   problems: string[],
 ): Content {
   const { open, document } = wanted;

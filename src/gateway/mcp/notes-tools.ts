@@ -2,11 +2,11 @@ import { RERANKED } from "../../search/rerank.ts";
 import { LEAST_COSINE } from "../../search/threshold.ts";
 import { getDocument, getDocuments } from "./notes-documents.ts";
 import type { NotesHome } from "./notes-home.ts";
-import { documentOf, type NotesAnswer, type NotesQuestion } from "./notes-query.ts";
+import { documentOf, type NoteRow, type NotesAnswer, type NotesQuestion } from "./notes-query.ts";
 import { statusOf } from "./notes-status.ts";
 import type { ObjectSchema, Schema } from "./schema.ts";
 import type { Tool, ToolAnswer } from "./surface.ts";
-import { failure, READ_ONLY, tool } from "./surface.ts";
+import { failure, jsonBytes, MAX_ANSWER_BYTES, READ_ONLY, tool } from "./surface.ts";
 
 /** What the tools of a qmd home work with. */
 export type Notes = {
@@ -237,9 +237,12 @@ export function typedParts(searches: { type: "lex" | "vec" | "hyde"; query: stri
 
 async function found(notes: Notes, question: Omit<NotesQuestion, "deadlineMs">): Promise<ToolAnswer> {
   const answer = await notes.ask(question);
-  const { rows, degraded, warning } = answer;
+  const { degraded } = answer;
+  const rows = fittingRows(answer.rows);
+  const cut = `Only the first ${rows.length} of ${answer.rows.length} results fit into one answer.`;
+  const warning = rows.length < answer.rows.length ? `${answer.warning} ${cut}`.trim() : answer.warning;
   return {
-    content: [{ type: "text", text: summaryOf(answer) }],
+    content: [{ type: "text", text: summaryOf({ ...answer, rows, warning }) }],
     structuredContent: {
       results: rows,
       ...(degraded.length === 0 ? {} : { degraded }),
@@ -248,12 +251,26 @@ async function found(notes: Notes, question: Omit<NotesQuestion, "deadlineMs">):
   };
 }
 
+/** As many of the best rows as one answer holds. */
+function fittingRows(rows: NoteRow[]): NoteRow[] {
+  let bytes = 0;
+  for (const [at, row] of rows.entries()) {
+    bytes += jsonBytes(row) + jsonBytes(lineOf(row));
+    if (bytes > MAX_ANSWER_BYTES) return rows.slice(0, at);
+  }
+  return rows;
+}
+
+function lineOf({ docid, score, file, title }: NoteRow): string {
+  return `${docid} ${Math.round(score * 100)}% ${file} - ${title}`;
+}
+
 function summaryOf({ query, rows, degraded, warning }: NotesAnswer): string {
   const left = degraded.length === 0 ? "" : `Degraded answer, without ${degraded.join(" and ")}. `;
   const words = `${left}${warning}`.trim();
   const tail = words === "" ? [] : ["", words];
   if (rows.length === 0) return [`No results found for "${query}"`, ...tail].join("\n");
-  const lines = rows.map(({ docid, score, file, title }) => `${docid} ${Math.round(score * 100)}% ${file} - ${title}`);
+  const lines = rows.map(lineOf);
   return [`Found ${rows.length} result${rows.length === 1 ? "" : "s"} for "${query}":`, "", ...lines, ...tail].join(
     "\n",
   );

@@ -63,12 +63,12 @@ export type McpSurface = {
   close(): Promise<void>;
 };
 
-/** Room for text in one answer, in bytes of JSON: official clients end a session on a pipe at a message of more than 10 MiB. */
-export const MAX_TEXT_BYTES = 8 * 1024 * 1024;
+/** Room in one answer, in bytes of JSON: official clients end a session on a pipe at a message of more than 10 MiB. */
+export const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
 
-/** What a text takes in a message. */
-export function jsonBytes(text: string): number {
-  return Buffer.byteLength(JSON.stringify(text));
+/** What a value takes in a message. */
+export function jsonBytes(value: unknown): number {
+  return Buffer.byteLength(JSON.stringify(value));
 }
 
 /** What reads and never leaves the machine's own notes. */
