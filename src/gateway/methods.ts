@@ -25,7 +25,7 @@ export type Session = {
 export const NOTIFICATIONS = {
   "memory.progress": {
     summary: "While `memory.index` runs, about ten times a second",
-    params: "`phase` (`scan`, `read`, `write`, `embed`), `done`, `total`",
+    params: "`phase` (`scan`, `read`, `write`, `embed`), `done`, `total`, `waiting?` (a sentence)",
   },
   "memory.changed": {
     summary: "A sync in the background took up what had changed on disk",

@@ -111,6 +111,31 @@ describe("recall and context", () => {
     expect(readdirSync(join(home.workspace, "memory"))).toEqual(["2026-03-01.md"]);
   });
 
+  test("an append to one workspace does not wait for one to another whose note is held, nor fails with it", async () => {
+    const other = makeHome({}).workspace;
+    const config = {
+      agents: {
+        list: [
+          { id: "main", default: true },
+          { id: "other", workspace: other },
+        ],
+      },
+    };
+    const { client, home } = await open({ "memory/2026-03-01.md": "# 2026-03-01\n" }, { config });
+    const append = (text: string, agentId: string) =>
+      client.request("memory.append", { text, agentId, date: "2026-03-01" });
+    const held = await withWriterLock(join(home.workspace, "memory/.2026-03-01.md"), async () => {
+      const waiting = [append("- first", "main"), append("a NUL \0", "main"), append("- second", "main")];
+      expect((await append("- elsewhere", "other")).result).toMatchObject({ startLine: 3 });
+      return waiting;
+    });
+    expect(await Promise.all(held)).toMatchObject([
+      { result: { startLine: 2 } },
+      { error: { message: expect.stringContaining("NUL") } },
+      { result: { startLine: 3 } },
+    ]);
+  });
+
   test("what is appended is found", async () => {
     const { client, home } = await open(notes);
     const appended = await client.call("memory.append", { text: "- The heron nests by the pond.", date: "2026-02-03" });

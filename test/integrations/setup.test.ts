@@ -328,4 +328,8 @@ describe("memq setup --check", () => {
   test("an unknown client is a usage error that names the known ones", async () => {
     expect(await setup("emacs")).toMatchObject({ exitCode: 2, stderr: expect.stringContaining("claude-code") });
   });
+
+  test("an unknown client was left without a word on what to give it", async () => {
+    expect((await setup("emacs")).stderr).toContain("the command 'memq' with the arguments 'mcp --workspace DIR'");
+  });
 });

@@ -466,6 +466,26 @@ describe("limits of time", () => {
     expect(ended).toContain("The request was given up: the server is stopping.");
   });
 
+  test("a call whose body was still coming when the server stopped was given up as soon as it began", async () => {
+    const stopping = listening(60_000);
+    const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "soon" } });
+    const socket = connect(Number(new URL(stopping.url).port), "127.0.0.1");
+    const answer = Promise.withResolvers<string>();
+    let text = "";
+    await once(socket, "connect");
+    socket.on("data", (bytes: Buffer) => (text += String(bytes)));
+    socket.on("close", () => answer.resolve(text));
+    socket.write(
+      `POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAccept: ${BOTH}\r\nContent-Length: ${body.length}\r\n\r\n{`,
+    );
+    // By then the first lines have come too.
+    await fetch(new URL("/health", stopping.url));
+    const stopped = stopping.stop();
+    socket.write(body.slice(1));
+    await stopped;
+    expect(await answer.promise).toContain('"done"');
+  });
+
   test("a call that takes too long is given up, and one whose caller has gone ends", async () => {
     const call = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "slow" } };
     const late = await post(server.url, call);

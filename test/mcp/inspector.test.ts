@@ -1,5 +1,5 @@
 // The MCP inspector's command line is large and not among our packages: name its program to run these.
-//   npm i --ignore-scripts --prefix DIR @modelcontextprotocol/inspector
+//   npm i --ignore-scripts --prefix DIR @modelcontextprotocol/inspector@2.12.0
 //   MEMQ_TEST_INSPECTOR=DIR/node_modules/.bin/mcp-inspector bun test test/mcp/inspector.test.ts
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { childEnv, memqCommand } from "../cli/program.ts";
@@ -43,7 +43,11 @@ describe.skipIf(inspector === "")("the inspector", () => {
     expect(contents[0].text).toContain("3: A quokka.");
   }
 
-  test("goes through a session on stdin and stdout", () => goesThrough(memqCommand("mcp")));
+  test("goes through a session on stdin and stdout", async () => {
+    // Of its own environment the inspector hands on little more than HOME and PATH: what else the home needs is named.
+    const named = Object.entries(home.env).flatMap(([name, value]) => ["-e", `${name}=${value}`]);
+    await goesThrough([...named, ...memqCommand("mcp")]);
+  });
 
   test("goes through a session over HTTP", async () => {
     const { stdout } = await home.run("mcp", "--http", "--daemon", "--port", "0");

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { deleteCollectionDocuments } from "../../src/store/collections.ts";
 import { documentCounts } from "../../src/store/documents.ts";
@@ -320,7 +320,7 @@ test("a document of more than a message holds ended the session", async () => {
   }
   expect([first.text, ...rest].join("\n").split("\n")).toHaveLength(4000);
   const wide = await read({ file: "m/wide.md" });
-  expect(wide.said).toBe("Line 1 is cut off: it is too long.");
+  expect(wide.said).toBe("Line 1 is cut off: it is too long; go on with fromLine 2.");
   expect(wide.text.length).toBeGreaterThan(1_000_000);
   expect(await read({ file: "m/wide.md", fromLine: 2 })).toEqual({ text: "2: The end.", said: undefined });
   const refused = client.readResource({ uri: "qmd://m/long.md" }).catch((error: unknown) => String(error));
@@ -338,6 +338,22 @@ test("a file that changed or went is not served as it was, and the index follows
   for (;;) {
     const status = await client.callTool({ name: "status" });
     if (status.structuredContent.totalDocuments === 1) break;
+  }
+});
+
+test.each([
+  ["emptied where it is", (path: string) => truncateSync(path)],
+  ["replaced by an empty file", (path: string) => [rmSync(path), writeFileSync(path, "")]],
+  ["overwritten by something else", (path: string) => writeFileSync(path, "something else")],
+])("an index that was %s under a living server was never made again", async (_, harm) => {
+  const own = await qmdHome({ "n/a.md": "# A\n\nThe heron stands.\n" });
+  const client = await session("modern", [], own);
+  const ask = async () => client.callTool({ name: "query", arguments: { query: "heron" } });
+  const count = ({ structuredContent }: ToolResult) => structuredContent.results.length;
+  expect(count(await ask())).toBe(1);
+  harm(own.indexPath);
+  for (let found = await ask(); count(found) === 0; found = await ask()) {
+    expect(found.structuredContent.warning).not.toBeEmpty();
   }
 });
 

@@ -175,6 +175,14 @@ test("contexts are added by path, by name and for everything, listed and removed
   );
 });
 
+test("a search without collections did not tell who has an agent's memory how that is searched", async () => {
+  const home = await homeOf({}, { yaml: "" });
+  const { stderr } = await home.run("search", "boiler");
+  expect(stderr).toBe(
+    "No collections. Run 'memq collection add .' to create one.\nAn agent's memory is searched by 'memq memory search'.\n",
+  );
+});
+
 test("wrong sub-commands are named, with qmd's exit codes and streams", async () => {
   const home = await homeOf({ "n/a.md": "a\n" });
   const hint = "If memq still behaves unexpectedly, run 'memq doctor' for diagnostics.\n";

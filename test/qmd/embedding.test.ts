@@ -168,6 +168,16 @@ describe("embed", () => {
     await server.stop();
   });
 
+  test("doctor promised that the vectors of the model before answer, and said twice to embed", async () => {
+    const home = withModel(await homeOf(NOTES, { yaml: YAML }));
+    await home.run("embed");
+    home.configure(YAML.replace(MODEL, "/no/other.gguf"));
+    const steps = (await home.run("doctor")).stdout.split("\n").filter((line) => line.startsWith("  Run 'memq embed'"));
+    expect(steps).toEqual(["  Run 'memq embed'; until it is done, words alone are searched."]);
+    const { stderr } = await home.run("query", "bread");
+    expect(stderr).toContain("Degraded answer, without vector.");
+  });
+
   test("one collection alone, or several: none of those named is passed over", async () => {
     const server = embeddingServer();
     const home = await homeOf(

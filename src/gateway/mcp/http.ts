@@ -42,6 +42,10 @@ export function startHttp(options: HttpOptions): HttpServer {
     running.add(task);
     void Promise.allSettled([task]).then(() => running.delete(task));
   };
+  /** What runs may begin more: a call is at work on when its answer has begun. */
+  const settled = async (): Promise<void> => {
+    while (running.size > 0) await Promise.allSettled(running);
+  };
   const startedAt = performance.now();
   const working = memoryReleaser();
   const uptime = (): number => Math.floor((performance.now() - startedAt) / 1000);
@@ -64,7 +68,7 @@ export function startHttp(options: HttpOptions): HttpServer {
     url: `http://${shown}:${server.port}/mcp`,
     async stop() {
       const closed = server.stop();
-      await Promise.race([Promise.allSettled(running), Bun.sleep(700)]);
+      await Promise.race([settled(), Bun.sleep(700)]);
       stopping.abort(new Error("the server is stopping"));
       await Promise.race([closed, Bun.sleep(200)]);
       await server.stop(true);

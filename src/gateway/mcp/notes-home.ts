@@ -5,6 +5,7 @@ import { stampOf as fileStamp } from "../../home/file-stamp.ts";
 import { readQmdHome } from "../../home/qmd-home.ts";
 import { notice } from "../../output.ts";
 import { openQmd, type OpenQmd } from "../../qmd/open.ts";
+import { isDamage, isDiskFault, reportDamage } from "../../store/damage.ts";
 import { servingIdentity } from "../../store/identity.ts";
 import { removeJournal } from "../../store/maintenance.ts";
 import { keepVectorCodes } from "../../store/vector-codes.ts";
@@ -15,6 +16,8 @@ import type { Program } from "../../version.ts";
 export type NotesHome = {
   /** Lends the home for work that may wait in between; its index stays open until the work is done. */
   lend<T>(work: (open: OpenQmd) => Promise<T> | T): Promise<T>;
+  /** The same for work that reads no other index: where this one turns out to be damaged, it is done with an empty one and rebuilt. */
+  lendAlone<T>(work: (open: OpenQmd) => Promise<T> | T): Promise<T>;
   /** The provider that embeds questions; null, with the reason if one was wanted, when there is none. */
   provider(open: OpenQmd): Promise<{ provider: EmbeddingProvider | null; reason?: string }>;
   /** Brings the index up to date in the background: at once when it was seen to be behind, else now and then. */
@@ -24,7 +27,7 @@ export type NotesHome = {
   close(): Promise<void>;
 };
 
-type Held = { open: OpenQmd; stamp: string; users: number; retired: boolean };
+type Held = { open: OpenQmd; inode: number; stamp: string; users: number; retired: boolean };
 type Opening = Promise<{ provider: EmbeddingProvider | null; reason?: string }>;
 
 /** Between two looks at the disk that searches cause. */
@@ -58,14 +61,16 @@ export function keepNotesHome(index: string | undefined, program: Program): Note
     refreshedAt: 0,
   };
   return {
-    async lend(work) {
-      const own = await borrowed(kept);
-      try {
-        return await work(own.open);
-      } finally {
-        own.users -= 1;
-        if (own.retired && own.users === 0) own.open.index.close();
+    lend: (work) => lend(kept, work),
+    async lendAlone(work) {
+      for (const isFresh of [false, true]) {
+        try {
+          return await lend(kept, work, (own, error) => giveUpDamaged(kept, own, error, isFresh));
+        } catch (error) {
+          if (!isDamage(error) && !isDiskFault(error)) throw error;
+        }
       }
+      return lend(kept, work);
     },
     provider: (open) => providerOf(kept, open),
     refresh: (isBehind) => refresh(kept, isBehind),
@@ -76,6 +81,33 @@ export function keepNotesHome(index: string | undefined, program: Program): Note
     },
     close: () => close(kept),
   };
+}
+
+async function lend<T>(
+  kept: Kept,
+  work: (open: OpenQmd) => Promise<T> | T,
+  onFault: (own: Held, error: unknown) => void = () => {},
+): Promise<T> {
+  const own = await borrowed(kept);
+  try {
+    return await work(own.open);
+  } catch (error) {
+    onFault(own, error);
+    throw error;
+  } finally {
+    own.users -= 1;
+    if (own.retired && own.users === 0) own.open.index.close();
+  }
+}
+
+/**
+ * The index is opened again: files that were taken away under a connection look like damage to it. What a fresh one meets is some, and
+ * the file counts as damaged from then on, until a writer has rebuilt it.
+ */
+function giveUpDamaged(kept: Kept, own: Held, error: unknown, isFresh: boolean): void {
+  if (own.open.index.state !== "ready" || (!isDamage(error) && !isDiskFault(error))) return;
+  if (isFresh && isDamage(error)) reportDamage(own.open.index.path, own.inode);
+  if (kept.held === own) retire(kept);
 }
 
 /** What is open, counted as in use before anybody else can close it. */
@@ -95,7 +127,13 @@ async function reopen(kept: Kept): Promise<Held> {
     const open = await kept.open();
     if (open.index.state === "ready") keepVectorCodes(open.index);
     retire(kept);
-    return (kept.held = { open, stamp: stampOf(open), users: 0, retired: false });
+    return (kept.held = {
+      open,
+      inode: inodeOf(open.qmd.places.indexPath),
+      stamp: stampOf(open),
+      users: 0,
+      retired: false,
+    });
   } finally {
     kept.opening = null;
   }
@@ -165,9 +203,13 @@ async function reopened(before: Opening | undefined, open: () => Opening): Openi
   return last?.provider ? last : open();
 }
 
-/** Changes when the configuration, what is trusted, or the index is another file. */
+/** Changes when the configuration, what is trusted, the index or its journal is another file. */
 function stampOf({ qmd }: OpenQmd): string {
   const { configPath, trustFile, indexPath } = qmd.places;
   const written = [configPath, trustFile].map((path) => fileStamp(path).stamp);
-  return [...written, statSync(indexPath, { throwIfNoEntry: false })?.ino ?? 0].join(" ");
+  return [...written, inodeOf(indexPath), inodeOf(`${indexPath}-wal`)].join(" ");
+}
+
+function inodeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.ino ?? 0;
 }

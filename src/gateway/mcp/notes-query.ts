@@ -67,7 +67,7 @@ export async function askNotes(notes: NotesHome, named: string[], question: Note
   const deadline = Date.now() + question.deadlineMs;
   const query = primaryQuery(document);
   const intent = question.intent ?? (document.kind === "typed" ? document.intent : undefined);
-  const found = await notes.lend(async (open) => {
+  const found = await notes.lendAlone(async (open) => {
     // Agents that fill in every parameter send an empty list for "no choice".
     const asked = [question.collections, named].find((names) => names !== undefined && names.length > 0) ?? [];
     const collections = searchedCollections(open, asked, (name) => collectionNotFound(open, name));
@@ -75,9 +75,9 @@ export async function askNotes(notes: NotesHome, named: string[], question: Note
     const answer = await answerOf(notes, open, { ...question, intent }, { collections, deadline, ...meaning });
     const terms = lineTerms(answer.parsed ?? parsedFor(open.index, query), intent);
     const left = meaning.reason === undefined ? answer.degraded : ["vector", ...answer.degraded];
-    const isEmpty = open.index.state === "missing" && collections.length > 0;
     // Another program made it, and another writer kept it from being made ready when it was opened.
     const isRaw = open.index.state === "unprepared" && hasDocuments(open.index);
+    const isEmpty = open.index.state !== "ready" && !isRaw && collections.length > 0;
     const unsynced = open.index.state === "ready" ? unsyncedCollections(open.index, collections) : [];
     const isBehind =
       isRaw || open.qmd.home.collections.some(({ name, root }) => unsynced.includes(name) && existsSync(root));
