@@ -28,7 +28,7 @@ test("nor what says that the index holds embeddings of another model", async () 
   const env = { QMD_EMBED_MODEL: `${server.origin}/v1#m` };
   const home = await homeOf({ "notes/a.md": "the violin is in the attic\n" }, { env });
   await home.run("embed");
-  server.stop();
+  await server.stop();
   const address = "https://me:hunter2-password@127.0.0.1:1/x.gguf?token=token-77777";
   home.configure(`models: { embed: "${address}" }\ncollections: { notes: { path: $ROOT/notes } }\n`);
   const { stderr } = await home.run("vsearch", "violin");
