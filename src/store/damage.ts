@@ -2,37 +2,15 @@ import {
   closeSync,
   constants,
   existsSync,
-  fstatSync,
   openSync,
   readFileSync,
   readSync,
   renameSync,
   rmSync,
-  type Stats,
   statSync,
   writeFileSync,
 } from "node:fs";
 import { MemqError } from "../errors.ts";
-
-const MAGIC = "SQLite format 3\0";
-
-/** Opens what should be an index to look at its header. A pipe is not waited for: whatever is no file throws `NO_FILE`. */
-function withFile<T>(path: string, look: (file: number, stats: Stats) => T): T {
-  let file: number;
-  try {
-    file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
-  } catch (error) {
-    // So the system says that it is a socket, or a device that is not there.
-    throw ["ENXIO", "ENODEV"].includes((error as NodeJS.ErrnoException).code ?? "") ? noFile(path, OTHER) : error;
-  }
-  try {
-    const stats = fstatSync(file);
-    if (!stats.isFile()) throw noFile(path, stats.isDirectory() ? "A folder" : OTHER);
-    return look(file, stats);
-  } finally {
-    closeSync(file);
-  }
-}
 
 const OTHER = "A pipe, a socket or a device";
 
@@ -43,23 +21,21 @@ function noFile(path: string, what: string): MemqError {
 }
 
 /**
- * What is wrong with a file that should be an SQLite database, judged by its first page and its length; null when nothing is. Throws
- * `NO_FILE` for what is no file.
+ * What is wrong with a file that should be an index, as far as that shows without opening it; null when nothing does. SQLite alone may
+ * open it: a process that closes any handle of a file loses the locks that SQLite holds on it, and then others take its journal
+ * away. Throws `NO_FILE` for what is no file.
  */
 export function damageOf(path: string): string | null {
-  return withFile(path, (file, { size, ino }) => {
-    // Whoever still reads what an emptied file held has a lock on it, and would keep a writer waiting.
-    if (size === 0) return existsSync(`${path}-shm`) ? "emptied" : null;
-    if (isReported(path, ino)) return "malformed";
-    const header = Buffer.alloc(100);
-    if (readSync(file, header, 0, 100, 0) < 100 || header.toString("latin1", 0, 16) !== MAGIC) return "not a database";
-    const pageSize = header.readUInt16BE(16) === 1 ? 65536 : header.readUInt16BE(16);
-    const pages = header.readUInt32BE(28);
-    // The page count holds only when it was written together with the change counter; pages may still stand in the WAL.
-    const counted = header.readUInt32BE(24) === header.readUInt32BE(92);
-    return counted && pages * pageSize > size && !existsSync(`${path}-wal`) ? "cut short" : null;
-  });
+  const stats = statSync(path);
+  if (!stats.isFile()) throw noFile(path, stats.isDirectory() ? "A folder" : OTHER);
+  // Whoever still reads what an emptied file held has a lock on it, and would keep a writer waiting.
+  if (stats.size === 0) return existsSync(`${path}-shm`) ? "emptied" : null;
+  if (stats.size < LEAST_BYTES) return NO_DATABASE;
+  return isReported(path, stats.ino) ? "malformed" : null;
 }
+
+/** SQLite takes what is smaller than its smallest page for an empty database, and writes over it. */
+const LEAST_BYTES = 512;
 
 /**
  * Remembers that SQLite met damage which the first page does not show, so that readers take the file for an empty index from now on
@@ -101,18 +77,34 @@ function reportPath(path: string): string {
 /** Stands as the `application_id` in the header of our files ("memq"). */
 export const APPLICATION_ID = 0x6d_65_6d_71;
 
+/** Handles of files whose mark was looked for, by path. They stay open, see `damageOf`. */
+const handles = new Map<string, { inode: number; file: number }>();
+
 /** Whether a file carries our mark; one that doesn't may still be ours, since the mark reaches the file with the next checkpoint. */
 export function hasMark(path: string): boolean {
-  return withFile(path, (file) => {
-    const id = Buffer.alloc(4);
-    return readSync(file, id, 0, 4, 68) === 4 && id.readUInt32BE(0) === APPLICATION_ID;
-  });
+  const { ino: inode } = statSync(path);
+  let handle = handles.get(path);
+  if (handle?.inode !== inode) {
+    if (handle !== undefined) closeSync(handle.file);
+    handle = { inode, file: openSync(path, constants.O_RDONLY | constants.O_NONBLOCK) };
+    handles.set(path, handle);
+  }
+  const id = Buffer.alloc(4);
+  return readSync(handle.file, id, 0, 4, 68) === 4 && id.readUInt32BE(0) === APPLICATION_ID;
 }
 
 /** Whether SQLite says that the file is no database or malformed. */
 export function isDamage(error: unknown): boolean {
   return /^SQLITE_(CORRUPT|NOTADB)/.test((error as { code?: string } | null)?.code ?? "");
 }
+
+/** How the damage that SQLite met is called. */
+export function damageMet(error: unknown): string {
+  return (error as { code?: string }).code?.startsWith("SQLITE_NOTADB") === true ? NO_DATABASE : "malformed";
+}
+
+/** What `damageMet` calls a file that never was a database, or whose first page is overwritten. */
+export const NO_DATABASE = "not a database";
 
 /** Whether the system could not read or write a database: its files may have been taken away under the connection. */
 export function isDiskFault(error: unknown): boolean {

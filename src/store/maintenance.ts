@@ -2,7 +2,7 @@ import { constants, Database } from "bun:sqlite";
 import { existsSync, statSync } from "node:fs";
 import { reasonOf } from "../errors.ts";
 import { clearLlmCache } from "./cache.ts";
-import { inTransaction, refuseBeforeWriting } from "./open.ts";
+import { inTransaction, damageBeforeWriting } from "./open.ts";
 import { loadVec } from "./vec-extension.ts";
 import { shadowLayout } from "./vector-shadow.ts";
 import { deleteVec0 } from "./vector-vec0.ts";
@@ -158,7 +158,7 @@ export function checkpoint(index: Index): boolean {
 export function removeJournal(path: string): void {
   if (!existsSync(`${path}-wal`)) return;
   try {
-    refuseBeforeWriting(path);
+    damageBeforeWriting(path);
     const db = new Database(path, { readwrite: true });
     try {
       db.run("PRAGMA busy_timeout = 100");

@@ -2,7 +2,7 @@ import { constants, Database } from "bun:sqlite";
 import { closeSync, existsSync, mkdirSync, openSync } from "node:fs";
 import { dirname } from "node:path";
 import { hintOf, MemqError, reasonOf } from "../errors.ts";
-import { damageOf, hasMark, isDamage, rememberOpened, setAside } from "./damage.ts";
+import { damageMet, damageOf, isDamage, NO_DATABASE, rememberOpened, setAside } from "./damage.ts";
 import { isForeign, isOtherDatabase } from "./foreign.ts";
 import { expectsMuchWork } from "../long-running.ts";
 import { patienceMs } from "./patience.ts";
@@ -37,8 +37,7 @@ export function openIndex(path: string, options: { mode: "read" | "write"; patie
 function openForReading(path: string): Index {
   if (!existsSync(path)) return emptyIndex(path, "missing", []);
   const damage = damageOf(path);
-  if (damage !== null)
-    return emptyIndex(path, "damaged", [`The index ${path} is damaged (${damage}); the next update rebuilds it.`]);
+  if (damage !== null) return damagedIndex(path, damage);
   let db: Database | undefined;
   try {
     db = connectReadOnly(path);
@@ -61,14 +60,18 @@ function openForReading(path: string): Index {
   } catch (error) {
     db?.close();
     if (!isDamage(error)) throw unreadable(path, error);
-    return emptyIndex(path, "damaged", [`The index ${path} is damaged; the next update rebuilds it.`]);
+    return damagedIndex(path, damageMet(error));
   }
+}
+
+function damagedIndex(path: string, damage: string): Index {
+  return emptyIndex(path, "damaged", [`The index ${path} is damaged (${damage}); the next update rebuilds it.`]);
 }
 
 function openForWriting(path: string, patienceMs: number): Index {
   const warnings: string[] = [];
-  const damage = existsSync(path) ? damageOf(path) : null;
-  if (damage === "not a database") refuseOtherFile(path);
+  const damage = existsSync(path) ? (damageOf(path) ?? damageBeforeWriting(path)) : null;
+  if (damage === NO_DATABASE) refuseOtherFile(path);
   if (damage !== null) warnings.push(setAside(path, damage));
   try {
     return connectForWriting(path, warnings, patienceMs);
@@ -84,10 +87,9 @@ function openForWriting(path: string, patienceMs: number): Index {
  * one of these would be needed first, which takes the lock. A busy file throws `INDEX_BUSY` at once.
  */
 export function openReadyIndex(path: string): Index | null {
-  if (!existsSync(path) || damageOf(path) !== null) return null;
+  if (!existsSync(path) || (damageOf(path) ?? damageBeforeWriting(path)) !== null) return null;
   let db: Database | undefined;
   try {
-    refuseBeforeWriting(path);
     db = new Database(path, { readwrite: true });
     db.run("PRAGMA busy_timeout = 0; PRAGMA synchronous = NORMAL");
     const tables = tableNames(db);
@@ -111,15 +113,24 @@ function refuseOtherFile(path: string): void {
 }
 
 /**
- * Throws what `openIndex` does for another program's file, before a connection that may write is made to it: where the file has a
- * journal, the last such connection to close changes both.
+ * The damage that shows on a first look, or null. Throws what `openIndex` does for another program's file, before a connection that may
+ * write is made to it: where the file has a journal, the last such connection to close changes both.
  */
-export function refuseBeforeWriting(path: string): void {
-  if (existsSync(path) && existsSync(`${path}-wal`) && !hasMark(path)) openForReading(path).close();
+export function damageBeforeWriting(path: string): string | null {
+  let db: Database | undefined;
+  try {
+    db = connectReadOnly(path);
+    refuseUnusable(db, tableNames(db), path);
+    return null;
+  } catch (error) {
+    if (isDamage(error)) return damageMet(error);
+    throw unreadable(path, error);
+  } finally {
+    db?.close();
+  }
 }
 
 function connectForWriting(path: string, warnings: string[], patienceMs: number): Index {
-  refuseBeforeWriting(path);
   createPrivately(path);
   const db = new Database(path, { readwrite: true, create: true });
   try {

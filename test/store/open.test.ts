@@ -13,11 +13,12 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { contentText, documentsOf, documentsWithoutPassages } from "../../src/store/documents.ts";
+import { hasMark } from "../../src/store/damage.ts";
 import { foreignCachedVectors, isForeignIndex } from "../../src/store/foreign.ts";
 import { servingIdentity } from "../../src/store/identity.ts";
 import { keywordCandidates } from "../../src/store/keyword.ts";
 import { nearestPassages } from "../../src/store/nearest.ts";
-import { openIndex } from "../../src/store/open.ts";
+import { openIndex, openReadyIndex } from "../../src/store/open.ts";
 import { compactVectors } from "../../src/store/vector-table.ts";
 import { missingVectors } from "../../src/store/vectors.ts";
 import { writeDocuments } from "../../src/store/write-documents.ts";
@@ -123,6 +124,31 @@ describe("a reader", () => {
     chmodSync(dirname(path), 0o700);
   });
 
+  const hasLockTable = existsSync("/proc/locks");
+  test.skipIf(!hasLockTable)("keeps its lock on the file when others in the process look at the file", () => {
+    const path = filledIndex();
+    const { ino } = statSync(path);
+    const isLocked = (): boolean => readFileSync("/proc/locks", "utf8").includes(`:${ino} `);
+    const reader = openIndex(path, { mode: "read" });
+    expect(documentsOf(reader, "memory")).toHaveLength(300);
+    const looks: (() => unknown)[] = [
+      () => openIndex(path, { mode: "read" }).close(),
+      () => openIndex(path, { mode: "write" }).close(),
+      () => openReadyIndex(path)?.close(),
+      () => isForeignIndex(path),
+      () => hasMark(path),
+    ];
+    // Without a lock another program takes the reader for gone, and the journal away.
+    expect(
+      looks.map((look) => {
+        look();
+        return isLocked();
+      }),
+    ).toEqual(looks.map(() => true));
+    reader.close();
+    expect(isLocked()).toBe(false);
+  });
+
   test("sees one state while a writer writes", () => {
     const path = filledIndex();
     const reader = openIndex(path, { mode: "read" });
@@ -181,7 +207,8 @@ describe("a damaged index", () => {
     writeFileSync(path, "garbage ".repeat(100));
     writeFileSync(`${path}-wal`, "journal");
     const index = openIndex(path, { mode: "write" });
-    const names = readdirSync(dirname(path)).filter((name) => name.includes("damaged"));
+    // Who looks at a file with a journal makes a `-shm`.
+    const names = readdirSync(dirname(path)).filter((name) => name.includes("damaged") && !name.endsWith("-shm"));
     expect(names.map((name) => name.replace(/\d{8}T\d{6}Z/, "")).sort()).toEqual(
       ["index.sqlite.damaged-", "index.sqlite.damaged--wal"].sort(),
     );
