@@ -1,6 +1,5 @@
 import {
   closeSync,
-  constants,
   existsSync,
   openSync,
   readFileSync,
@@ -82,11 +81,14 @@ const handles = new Map<string, { inode: number; file: number }>();
 
 /** Whether a file carries our mark; one that doesn't may still be ours, since the mark reaches the file with the next checkpoint. */
 export function hasMark(path: string): boolean {
-  const { ino: inode } = statSync(path);
+  const stats = statSync(path);
+  // What is no file is refused by who opens it; only looking into a pipe would wait for somebody.
+  if (!stats.isFile()) return false;
+  const inode = stats.ino;
   let handle = handles.get(path);
   if (handle?.inode !== inode) {
     if (handle !== undefined) closeSync(handle.file);
-    handle = { inode, file: openSync(path, constants.O_RDONLY | constants.O_NONBLOCK) };
+    handle = { inode, file: openSync(path, "r") };
     handles.set(path, handle);
   }
   const id = Buffer.alloc(4);
