@@ -62,7 +62,7 @@ export function createFirstAnswer(options: FirstAnswerOptions): FirstAnswer {
         heard = true;
         return answer;
       } catch (error) {
-        heard ||= error instanceof EmbedError && (error.status !== undefined || error.kind === "malformed");
+        heard ||= isAnswer(error);
         throw error;
       }
     },
@@ -82,6 +82,11 @@ export function createFirstAnswer(options: FirstAnswerOptions): FirstAnswer {
       }
     },
   };
+}
+
+/** Whether an error is one of an answer that came, if no good one. */
+export function isAnswer(error: unknown): boolean {
+  return error instanceof EmbedError && (error.status !== undefined || error.kind === "malformed");
 }
 
 function noAnswer({ server, ms = 0 }: FirstAnswerOptions): EmbedError {

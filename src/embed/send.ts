@@ -3,7 +3,7 @@ import { withTimeLimit, type Clock } from "./clock.ts";
 import { urlOf } from "./connection.ts";
 import { EmbedError, embedErrorOf } from "./errors.ts";
 import { malformed, type ExchangeContext } from "./exchange.ts";
-import { createFirstAnswer, type FirstAnswer } from "./first-answer.ts";
+import { createFirstAnswer, type FirstAnswer, isAnswer } from "./first-answer.ts";
 import { guardedFetch } from "./http.ts";
 import type { Protocol, Purpose } from "./protocol.ts";
 import { bareHost, isPrivateHost } from "./hosts.ts";
@@ -210,7 +210,11 @@ async function attempt(
   signal: AbortSignal,
 ): Promise<Float32Array[]> {
   const { protocol, context, firstAnswer, waiting } = sending;
-  const raw = await firstAnswer.listen(protocol.embed(inputs, purpose, signal, context)).finally(() => waiting.heard());
+  const raw = await firstAnswer.listen(protocol.embed(inputs, purpose, signal, context)).catch((error: unknown) => {
+    if (isAnswer(error)) waiting.heard();
+    throw error;
+  });
+  waiting.heard();
   const vectors = checkedVectors(raw, inputs.length, sending.length);
   if (typeof vectors === "string") throw malformed(protocol, vectors);
   sending.length ??= vectors[0]?.length;

@@ -114,8 +114,8 @@ export function understands(provider: EmbeddingProvider, serving: VectorIdentity
 
 /** What the embeddings at hand are that those of `provider` are not; models of one name differ in something else. */
 function otherEmbeddings(provider: EmbeddingProvider, serving: VectorIdentity): string {
-  const { model } = serving;
-  if (model !== provider.model) return `embeddings of ${model}, not of ${provider.model}`;
+  const model = withoutCredentials(serving.model);
+  if (serving.model !== provider.model) return `embeddings of ${model}, not of ${withoutCredentials(provider.model)}`;
   if (serving.provider === "") return `embeddings of ${model} made with other prompts or from other passages`;
   const said = (identity: typeof provider | VectorIdentity, by: string): string[] => [
     `by ${by}`,

@@ -320,7 +320,7 @@ test("a document of more than a message holds ended the session", async () => {
   }
   expect([first.text, ...rest].join("\n").split("\n")).toHaveLength(4000);
   const wide = await read({ file: "m/wide.md" });
-  expect(wide.said).toBe("Line 1 is cut off: it is too long.");
+  expect(wide.said).toBe("Line 1 is cut off: it is too long; go on with fromLine 2.");
   expect(wide.text.length).toBeGreaterThan(1_000_000);
   expect(await read({ file: "m/wide.md", fromLine: 2 })).toEqual({ text: "2: The end.", said: undefined });
   const refused = client.readResource({ uri: "qmd://m/long.md" }).catch((error: unknown) => String(error));

@@ -3,6 +3,8 @@ import { expect, setDefaultTimeout, test } from "bun:test";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { memq } from "../cli/program.ts";
+import { standIn } from "../embed/servers/stand-in.ts";
+import { openAiWire } from "../embed/servers/wires.ts";
 import { homesUntilEnd } from "./homes.ts";
 
 setDefaultTimeout(30_000);
@@ -19,6 +21,19 @@ test.each(["v1", "model.gguf"])("nobody prints them of an address that ends in %
     const { stdout, stderr } = await home.run(...command);
     expect(`${command.join(" ")}: ${stdout}${stderr}`).not.toMatch(SECRET);
   }
+});
+
+test("nor what says that the index holds embeddings of another model", async () => {
+  const server = standIn(openAiWire);
+  const env = { QMD_EMBED_MODEL: `${server.origin}/v1#m` };
+  const home = await homeOf({ "notes/a.md": "the violin is in the attic\n" }, { env });
+  await home.run("embed");
+  await server.stop();
+  const address = "https://me:hunter2-password@127.0.0.1:1/x.gguf?token=token-77777";
+  home.configure(`models: { embed: "${address}" }\ncollections: { notes: { path: $ROOT/notes } }\n`);
+  const { stderr } = await home.run("vsearch", "violin");
+  expect(stderr).toContain("embeddings of m, not of https://127.0.0.1:1/x.gguf");
+  expect(stderr).not.toMatch(SECRET);
 });
 
 test("nor does an agent's memory", async () => {

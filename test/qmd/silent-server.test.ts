@@ -1,6 +1,8 @@
 // Servers that take connections and keep silent, as the whole program meets them.
 import { expect, setDefaultTimeout, test } from "bun:test";
+import { once } from "node:events";
 import { mkdirSync, writeFileSync } from "node:fs";
+import { type AddressInfo, connect, createServer } from "node:net";
 import { join } from "node:path";
 import { memq, type Outcome } from "../cli/program.ts";
 import { homesUntilEnd, type QmdTestHome } from "./homes.ts";
@@ -39,6 +41,19 @@ function slowServer(pauseOf: (count: number) => number | null): { model: string;
   return { origin, model: `${origin}/v1#m`, stop: () => server.stop(true) };
 }
 
+/** Closes the first connection, as a server that starts, and hands the others on to `port`. */
+async function startingServer(port: number): Promise<{ model: string; origin: string; stop: () => unknown }> {
+  let count = 0;
+  const server = createServer((socket) => {
+    socket.on("error", () => {});
+    if (++count === 1) socket.once("data", () => socket.destroy());
+    else socket.pipe(connect(port, "127.0.0.1").on("error", () => {})).pipe(socket);
+  });
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return { origin, model: `${origin}/v1#m`, stop: () => server.close() };
+}
+
 function qmdHomeWith(model: string): Promise<QmdTestHome> {
   return homeOf(NOTES, { env: { QMD_EMBED_MODEL: model } });
 }
@@ -67,18 +82,21 @@ test("embedding through a server that is silent or slow ends as it should, withi
   const silent = silentServer();
   // Longer than a server that says nothing is waited for: it lists its models meanwhile.
   const slow = slowServer((count) => (count === 1 ? 13_000 : 0));
+  const loading = slowServer((count) => (count === 1 ? 6_000 : 0));
+  const starting = await startingServer(Number(new URL(loading.origin).port));
   const middle = slowServer((count) => (count <= 1 ? 0 : null));
   const remote = (origin: string) => ({ provider: "openai", remote: { baseUrl: `${origin}/v1`, apiKey: "k" } });
-  const [qmdSilent, qmdForced, qmdSlow] = await Promise.all(
-    [silent, silent, slow].map(({ model }) => qmdHomeWith(model)),
+  const [qmdSilent, qmdForced, qmdSlow, qmdStarting] = await Promise.all(
+    [silent, silent, slow, starting].map(({ model }) => qmdHomeWith(model)),
   );
   const place = await agentHome(remote(silent.origin));
   const many = Object.fromEntries(Object.entries(NOTES).map(([path, text]) => [`memory/${path}`, text]));
   const halfway = await agentHome({ ...remote(middle.origin), sync: { embeddingBatchTimeoutSeconds: 1 } }, many);
-  const [embed, forced, patient, index, left] = await Promise.all([
+  const [embed, forced, patient, begun, index, left] = await Promise.all([
     timed(qmdSilent!.run("embed")),
     timed(qmdForced!.run("embed", "--force")),
     timed(qmdSlow!.run("embed")),
+    timed(qmdStarting!.run("embed")),
     timed(memq(["memory", "index", ...place])),
     timed(memq(["memory", "index", ...halfway])),
   ]);
@@ -95,6 +113,9 @@ test("embedding through a server that is silent or slow ends as it should, withi
   expect(patient.exitCode).toBe(0);
   expect(patient.stderr).toStartWith(`Waiting for ${slow.origin} to embed a first text with m`);
   expect(patient.stdout).toContain("Embedded 300 chunks from 300 documents");
+  // That the first connection was closed is no answer, after which silence would be told of later.
+  expect(begun.exitCode).toBe(0);
+  expect(begun.stderr).toStartWith(`Waiting for ${starting.origin} to embed a first text with m`);
   expect(index.exitCode).toBe(1);
   expect(index.stdout).toContain("2 files, 2 passages indexed");
   expect(index.stderr).toContain(said);
@@ -102,5 +123,5 @@ test("embedding through a server that is silent or slow ends as it should, withi
   expect(left.exitCode).toBe(1);
   expect(left.stdout).toMatch(/302 files, 302 passages indexed\.\n.* [1-9]\d* embedded/);
   expect(left.stderr).toContain(`${middle.origin} gives no answer`);
-  for (const server of [silent, slow, middle]) server.stop();
+  for (const server of [silent, slow, loading, starting, middle]) server.stop();
 });

@@ -59,9 +59,11 @@ function fittingLines(
   let fitting = 0;
   for (let bytes = 0; bytes <= MAX_ANSWER_BYTES; fitting++) bytes += jsonBytes(lines[fitting] ?? "");
   const shown = fitting - 1;
-  // A character takes six bytes at most.
-  if (shown === 0)
-    return { text: text.slice(0, MAX_ANSWER_BYTES / 6), said: `Line ${from} is cut off: it is too long.` };
+  if (shown === 0) {
+    const next = lines.length > 1 ? `; go on with fromLine ${from + 1}` : "";
+    // A character takes six bytes at most.
+    return { text: text.slice(0, MAX_ANSWER_BYTES / 6), said: `Line ${from} is cut off: it is too long${next}.` };
+  }
   const said = `Lines ${from} to ${from + shown - 1} are all that one answer holds; go on with fromLine ${from + shown}.`;
   return { text: lines.slice(0, shown).join("\n"), said };
 }
