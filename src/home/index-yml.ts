@@ -58,7 +58,7 @@ export function emptyQmdConfig(): QmdConfig {
 }
 
 /** The text of `index.yml` without a byte order mark, or null when there is none. */
-export function indexYmlText(path: string): string | null {
+function indexYmlText(path: string): string | null {
   const text = writtenIndexYml(path);
   return text?.startsWith("\uFEFF") === true ? text.slice(1) : text;
 }

@@ -30,7 +30,9 @@ describe.skipIf(openclaw === "")("a gateway of the openclaw package", () => {
       // The recording program in place of the one that wrote the configuration.
       const text = readFileSync(config, "utf8");
       expect(text).toContain("// a comment");
-      writeFileSync(config, text.replace(/"command": \[[^\]]*\]/, `"command": ${JSON.stringify(place.memq)}`));
+      const recording = text.replace(/"command": (\[[^\]]*\]|"[^"]*")/, `"command": ${JSON.stringify(place.memq)}`);
+      expect(recording).toContain(place.memq);
+      writeFileSync(config, recording);
 
       const log = join(place.root, "gateway.log");
       mkdirSync(join(place.root, "cwd"));
