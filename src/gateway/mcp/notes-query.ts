@@ -72,13 +72,15 @@ export async function askNotes(notes: NotesHome, named: string[], question: Note
     const asked = [question.collections, named].find((names) => names !== undefined && names.length > 0) ?? [];
     const collections = searchedCollections(open, asked, (name) => collectionNotFound(open, name));
     const meaning = question.how === "words" ? { provider: null } : await notes.provider(open);
+    // Before the search: a sync that ends meanwhile must not hide why nothing was found.
+    const unsyncedBefore = open.index.state === "ready" ? unsyncedCollections(open.index, collections) : [];
     const answer = await answerOf(notes, open, { ...question, intent }, { collections, deadline, ...meaning });
+    const unsynced = unsyncedBefore.filter((name) => !answer.hits.some(({ collection }) => collection === name));
     const terms = lineTerms(answer.parsed ?? parsedFor(open.index, query), intent);
     const left = meaning.reason === undefined ? answer.degraded : ["vector", ...answer.degraded];
     // Another program made it, and another writer kept it from being made ready when it was opened.
     const isRaw = open.index.state === "unprepared" && hasDocuments(open.index);
     const isEmpty = open.index.state !== "ready" && !isRaw && collections.length > 0;
-    const unsynced = open.index.state === "ready" ? unsyncedCollections(open.index, collections) : [];
     const isBehind =
       isRaw || open.qmd.home.collections.some(({ name, root }) => unsynced.includes(name) && existsSync(root));
     const reasons = [
