@@ -38,7 +38,7 @@ const PRINTERS: Record<Format, Printer> = {
 
   csv(rows, { lineNumbers }) {
     const lines = rows.map((row) => {
-      const text = lineNumbers ? withNumbers(row) : row.text;
+      const text = lineNumbers ? numbered(row.text, row.whole ? 1 : row.line) : row.text;
       const values = [
         row.docid ?? "",
         row.score.toFixed(4),
@@ -58,7 +58,7 @@ const PRINTERS: Record<Format, Printer> = {
       .map((row) => {
         const docid = row.docid === undefined ? "" : `**docid:** \`${row.docid}\`\n`;
         const context = row.context === undefined ? "" : `**context:** ${row.context}\n`;
-        const text = lineNumbers ? withNumbers(row) : row.text;
+        const text = lineNumbers ? numbered(row.text, 1) : row.text;
         return `---\n# ${row.title || row.file}\n**file:** \`${row.file}\`\n${docid}${context}\n${text}\n\n`;
       })
       .join("");
@@ -70,7 +70,7 @@ const PRINTERS: Record<Format, Printer> = {
       const docid = row.docid === undefined ? "" : ` docid="${row.docid}"`;
       const title = row.title === "" ? "" : ` title="${xmlAttribute(row.title)}"`;
       const context = row.context === undefined ? "" : ` context="${xmlAttribute(row.context)}"`;
-      const text = xmlText(lineNumbers ? withNumbers(row) : row.text);
+      const text = xmlText(lineNumbers ? numbered(row.text, 1) : row.text);
       return `<file${docid} name="${xmlAttribute(row.file)}"${title}${context}>\n${text}\n</file>\n`;
     });
     return `<results>\n${files.join("\n")}</results>\n`;
@@ -92,15 +92,8 @@ const PRINTERS: Record<Format, Printer> = {
   },
 };
 
-/** Lines with their numbers in the document; a snippet's header has none. */
-function withNumbers({ text, whole, startLine }: Row): string {
-  if (whole) return numbered(text, 1);
-  const end = text.indexOf("\n") + 1;
-  return text.slice(0, end) + numbered(text.slice(end), startLine);
-}
-
 function jsonRow(row: Row, lineNumbers: boolean): object {
-  const text = lineNumbers ? withNumbers(row) : row.text;
+  const text = lineNumbers ? numbered(row.text, 1) : row.text;
   const { docid, score, file, line, title, context, whole, explain, collection, path, startLine, endLine } = row;
   return {
     ...(docid === undefined ? {} : { docid }),
@@ -121,7 +114,7 @@ function jsonRow(row: Row, lineNumbers: boolean): object {
 function cliRow(row: Row, { lineNumbers, decoration }: PrintOptions): string {
   const file = printableName(row.file);
   const place = row.matches ? `${file}:${row.line}` : file;
-  const text = printableText(lineNumbers ? withNumbers(row) : row.text);
+  const text = printableText(lineNumbers ? numbered(row.text, row.whole ? 1 : row.line) : row.text);
   const title = printableLine(row.title);
   const lines = [
     `${decoration?.name(row, place) ?? place}${row.docid === undefined ? "" : ` ${row.docid}`}`,
