@@ -1,8 +1,11 @@
 #!/bin/sh
 # Installs, checks and tests everything that must pass; the last line is `N passed, N failed`.
-# MEMQ_TEST_PROGRAM=dist/memq has the tests start the built executable wherever they start the program.
+# Wherever tests start the program they start the built executable, which is what users run and starts in a tenth of the time; with
+# MEMQ_TEST_PROGRAM= (empty) they start the source.
 set -u
 cd "$(dirname "$0")/.."
+MEMQ_TEST_PROGRAM=${MEMQ_TEST_PROGRAM-dist/memq}
+export MEMQ_TEST_PROGRAM
 sh scripts/setup.sh || exit 1
 PATH="$PWD/node_modules/.bin:$PATH"
 export PATH
