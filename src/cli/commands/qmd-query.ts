@@ -6,7 +6,7 @@ import { openQueryModels, withLeftOut } from "../../search/query-models.ts";
 import type { Invocation } from "../parse.ts";
 import { choice, flag, number, value } from "../parse.ts";
 import { printHits } from "../qmd/answer.ts";
-import { limitOf, minScoreOf, queryOf, requestOf, scopeOf } from "../qmd/ask.ts";
+import { limitOf, minScoreOf, noteUnsynced, queryOf, requestOf, scopeOf } from "../qmd/ask.ts";
 import { formatOf } from "../qmd/format.ts";
 import { openedQmd } from "../qmd/home.ts";
 import { deadlineOf, keepAnswers, openQueryProvider, sayWhatWasLeftOut } from "../qmd/meaning.ts";
@@ -53,6 +53,7 @@ export async function run(invocation: Invocation): Promise<void> {
   if (answer.strongSignal !== undefined) {
     notice(`Strong BM25 signal (${answer.strongSignal.toFixed(2)}) — skipping expansion`);
   }
+  noteUnsynced(open, request.collections, answer.hits);
   sayWhatWasLeftOut(degraded ? { ...answer, degraded: ["vector", ...answer.degraded] } : answer);
   const { explanations } = answer;
   printHits(invocation, open, answer.hits, {

@@ -3,7 +3,7 @@ import { search } from "../../search/search.ts";
 import type { Invocation } from "../parse.ts";
 import { value } from "../parse.ts";
 import { printHits } from "../qmd/answer.ts";
-import { limitOf, minScoreOf, queryOf, requestOf, scopeOf } from "../qmd/ask.ts";
+import { limitOf, minScoreOf, noteUnsynced, queryOf, requestOf, scopeOf } from "../qmd/ask.ts";
 import { formatOf } from "../qmd/format.ts";
 import { openedQmd } from "../qmd/home.ts";
 
@@ -30,6 +30,7 @@ export async function run(invocation: Invocation): Promise<void> {
     minScore > 0 &&
     answer.hits.length === 0 &&
     (await search({ home, index: open.index, provider: null }, { ...request, limit: 1 })).hits.length > 0;
+  noteUnsynced(open, request.collections, answer.hits);
   for (const sentence of answer.notices) notice(sentence);
   const { parsed } = answer;
   printHits(invocation, open, answer.hits, {

@@ -5,7 +5,7 @@ import { servingIdentity } from "../../store/identity.ts";
 import type { Invocation } from "../parse.ts";
 import { value } from "../parse.ts";
 import { printHits } from "../qmd/answer.ts";
-import { limitOf, minScoreOf, queryOf, requestOf, scopeOf } from "../qmd/ask.ts";
+import { limitOf, minScoreOf, noteUnsynced, queryOf, requestOf, scopeOf } from "../qmd/ask.ts";
 import { formatOf } from "../qmd/format.ts";
 import { openedQmd } from "../qmd/home.ts";
 import { deadlineOf, keepAnswers, openQueryProvider, sayWhatWasLeftOut } from "../qmd/meaning.ts";
@@ -21,7 +21,10 @@ export async function run(invocation: Invocation): Promise<void> {
   const { home } = open.qmd;
   const collections = scopeOf(invocation, open);
   const { provider, degraded } = await openQueryProvider(open);
-  if (servingIdentity(open.index) === null) return printHits(invocation, open, [], { format, query });
+  if (servingIdentity(open.index) === null) {
+    noteUnsynced(open, collections, []);
+    return printHits(invocation, open, [], { format, query });
+  }
   const request = requestOf(invocation, {
     query,
     collections,
@@ -35,6 +38,7 @@ export async function run(invocation: Invocation): Promise<void> {
   });
   const engine = { home, index: open.index, provider };
   const answer = withLeftOut(await searchWithVariants(engine, { ...request, minScore }, models.expand), models);
+  noteUnsynced(open, collections, answer.hits);
   sayWhatWasLeftOut(degraded ? { ...answer, degraded: ["vector", ...answer.degraded] } : answer);
   printHits(invocation, open, answer.hits, { format, query, intent: value(invocation, "intent") });
   await keepAnswers(open, models.answers);

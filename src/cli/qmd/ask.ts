@@ -4,7 +4,7 @@ import { notice } from "../../output.ts";
 import { type OpenQmd, searchedCollections } from "../../qmd/open.ts";
 import { parseTime } from "../../search/filters.ts";
 import { unsyncedCollections } from "../../store/meta.ts";
-import type { SearchRequest } from "../../search/types.ts";
+import type { Hit, SearchRequest } from "../../search/types.ts";
 import type { Invocation } from "../parse.ts";
 import { commandName, flag, number, value, values } from "../parse.ts";
 import type { Format } from "./format.ts";
@@ -50,13 +50,18 @@ export function scopeOf(invocation: Invocation, open: OpenQmd): string[] {
     notice(`Every collection is excluded: name one with -c, or run '${program} collection include <name>'.`);
   } else if (index.state === "missing") {
     notice(`Nothing is indexed yet. Run '${program} update'.`);
-  } else if (index.state === "ready") {
-    const [first, ...others] = unsyncedCollections(index, searched);
-    const more = others.length === 0 ? "" : ` and ${others.length} more`;
-    // A collection that was written into the configuration by hand.
-    if (first !== undefined) notice(`Nothing of '${first}'${more} is indexed yet. Run '${program} update'.`);
   }
   return searched;
+}
+
+/** Says which of the searched collections nothing is indexed of, as of one that was written into the configuration by hand. */
+export function noteUnsynced({ index, program }: OpenQmd, searched: readonly string[], hits: readonly Hit[]): void {
+  // Most searches find something of each, and need not ask the index.
+  const unfound = searched.filter((name) => !hits.some(({ collection }) => collection === name));
+  if (index.state !== "ready" || unfound.length === 0) return;
+  const [first, ...others] = unsyncedCollections(index, unfound);
+  const more = others.length === 0 ? "" : ` and ${others.length} more`;
+  if (first !== undefined) notice(`Nothing of '${first}'${more} is indexed yet. Run '${program} update'.`);
 }
 
 /** What all searches of the surface have in common; `limit` counts documents. */
