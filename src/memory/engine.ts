@@ -107,8 +107,12 @@ export async function openMemoryEngine(agent: ServedAgent, options: EngineOption
     },
     search,
     async get(request) {
-      const { readNote } = await import("./get.ts");
-      return readNote(agent, request, memory.limits.getChars);
+      const [{ readNote }, { documentByDocid }] = await Promise.all([
+        import("./get.ts"),
+        import("../search/resolve.ts"),
+      ]);
+      const documentOf = (docid: string) => reader.now((index) => documentByDocid({ home, index }, docid));
+      return readNote({ ...agent, documentOf }, request, memory.limits.getChars);
     },
     index: (wanted) => sync.index(wanted),
     async status({ deep, looks = false }) {
