@@ -7,7 +7,7 @@ import { eventRounds } from "../event-rounds.ts";
 import type { ServedAgent } from "./backend.ts";
 import { openEngineSync } from "./engine-sync.ts";
 import type { GetAnswer, GetRequest } from "./get.ts";
-import { indexReader } from "./index-reader.ts";
+import { type IndexReader, indexReader } from "./index-reader.ts";
 import { providerOpener } from "./provider.ts";
 import type { MemorySearchAnswer, MemorySearchRequest, SearchContext } from "./search.ts";
 import { answerWithoutIndex, searchMemory } from "./search.ts";
@@ -106,14 +106,7 @@ export async function openMemoryEngine(agent: ServedAgent, options: EngineOption
       return sync.watching;
     },
     search,
-    async get(request) {
-      const [{ readNote }, { documentByDocid }] = await Promise.all([
-        import("./get.ts"),
-        import("../search/resolve.ts"),
-      ]);
-      const documentOf = (docid: string) => reader.now((index) => documentByDocid({ home, index }, docid));
-      return readNote({ ...agent, documentOf }, request, memory.limits.getChars);
-    },
+    get: (request) => noteOf(agent, reader, request),
     index: (wanted) => sync.index(wanted),
     async status({ deep, looks = false }) {
       const { memoryStatus } = await import("./status.ts");
@@ -138,6 +131,13 @@ export async function openMemoryEngine(agent: ServedAgent, options: EngineOption
       if (options.live) removeJournal(home.indexPath);
     },
   };
+}
+
+/** Reads a note; of names the index is asked only for a docid. */
+async function noteOf(agent: ServedAgent, reader: IndexReader, request: GetRequest): Promise<GetAnswer> {
+  const [{ readNote }, { documentByDocid }] = await Promise.all([import("./get.ts"), import("../search/resolve.ts")]);
+  const documentOf = (docid: string) => reader.now((index) => documentByDocid({ home: agent.home, index }, docid));
+  return readNote({ ...agent, documentOf }, request, agent.memory.limits.getChars);
 }
 
 /** How long a search may take: as long as its caller waits, and with the qmd backend never longer than its limit. */
