@@ -1,7 +1,6 @@
 import { existsSync } from "node:fs";
 import { identityOf } from "../embed/identity.ts";
 import { keyOriginOf, probedProvider, type ProviderProbe } from "../embed/probe.ts";
-import type { EmbeddingProvider } from "../embed/types.ts";
 import type { JsonValue } from "../json.ts";
 import { explainKeys } from "../home/resolve-keys.ts";
 import type { Collection, Home } from "../home/types.ts";
@@ -117,7 +116,7 @@ export async function memoryStatus(context: StatusContext): Promise<MemoryStatus
     custom: {
       searchMode: provider === undefined ? "keyword" : "hybrid",
       ...(provider === undefined && reason !== undefined ? { providerUnavailableReason: onOneLine(reason) } : {}),
-      ...(context.deep ? { providerOrigin: providerOrigin(agent, provider) } : {}),
+      ...(context.deep ? { providerOrigin: providerOrigin(agent, opened) } : {}),
       ...(identity === null ? {} : { indexIdentity: identity }),
     },
     storage: { databaseBytes: file, walBytes: wal },
@@ -176,14 +175,17 @@ function rebuildOf(index: Index, { configured }: QueryEmbedding, home: Home): Pi
 }
 
 /** What named the provider, and by name where its key stands. */
-function providerOrigin(agent: ServedAgent, provider: EmbeddingProvider | undefined): string {
+function providerOrigin(agent: ServedAgent, { provider, fallback }: QueryEmbedding): string {
   const { config, home, memory, qmd } = agent;
   const { embedding } = home;
   if (qmd !== undefined) return modelOrigin(qmd, agent);
-  const named = explainKeys(config, memory.agentId).find(({ key }) => key === "provider")?.origin;
-  const why = embedding.explicit
-    ? `named by ${named ?? "the configuration"}`
-    : "chosen automatically: a local model file, else the first of openai, gemini, voyage and mistral that has a key";
+  const settings = explainKeys(config, memory.agentId);
+  const originOf = (name: string): string => settings.find(({ key }) => key === name)?.origin ?? "the configuration";
+  const why = fallback
+    ? `named by ${originOf("fallback")}, in place of ${fallback.from}`
+    : embedding.explicit
+      ? `named by ${originOf("provider")}`
+      : "chosen automatically: a local model file, else the first of openai, gemini, voyage and mistral that has a key";
   const key = keyOriginOf(embedding, provider?.id ?? embedding.provider);
   return key === undefined ? `${why}; no key` : `${why}; key from ${key}`;
 }
