@@ -43,6 +43,8 @@ export type DeepAnswer = SearchAnswer & {
 const LISTED = 20;
 /** The best keyword score and its distance to the next from which nothing has to be asked in other words. */
 const STRONG = { score: 0.85, lead: 0.15 };
+/** Of a query with more typed lines the first are asked: each one scores what all others found. */
+const MAX_SEARCHES = 32;
 /** A reranker that has less time than this is not asked. */
 const LEAST_RERANK_MS = 100;
 /** Kept back of the deadline for printing. */
@@ -143,7 +145,8 @@ async function plainLists(search: Search, query: string): Promise<Lists> {
 }
 
 /** The first list that found something counts twice as much as each of the others. */
-async function typedLists(search: Search, searches: readonly TypedQuery[]): Promise<Lists> {
+async function typedLists(search: Search, typed: readonly TypedQuery[]): Promise<Lists> {
+  const searches = typed.slice(0, MAX_SEARCHES);
   const byMeaning = searches.filter(({ type }) => type !== "lex");
   const { index } = search.engine;
   const legs = Promise.all(byMeaning.map(({ query }) => vectorLeg(search, query)));
@@ -164,7 +167,10 @@ async function typedLists(search: Search, searches: readonly TypedQuery[]): Prom
   return {
     lists,
     degraded: found.some((leg) => leg?.degraded) ? ["vector"] : [],
-    notices: found.flatMap((leg) => leg?.notices ?? []),
+    notices: [
+      ...(typed.length > MAX_SEARCHES ? [`The query is long: its first ${MAX_SEARCHES} lines were searched for.`] : []),
+      ...found.flatMap((leg) => leg?.notices ?? []),
+    ],
   };
 }
 
