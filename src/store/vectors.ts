@@ -59,11 +59,12 @@ export function missingVectorCounts(
   collections?: readonly string[],
 ): { passages: number; documents: number } {
   const lacking = identity === null ? "" : `AND NOT ${hasVector(index, identity)}`;
-  const chosen = collections === undefined ? "WHERE 1" : "WHERE d.collection IN (SELECT value FROM json_each(?))";
+  const chosen = collections === undefined ? "" : "AND d.collection IN (SELECT value FROM json_each(?))";
   const row = index.db
     .query<{ passages: number | null; documents: number }, string[]>(
       `SELECT sum(n) AS passages, count(*) AS documents FROM
-         (SELECT count(*) AS n FROM memq_passages p JOIN documents d ON d.id = p.document_id ${chosen} ${lacking} GROUP BY d.hash)`,
+         (SELECT count(*) AS n FROM memq_passages p JOIN documents d ON d.id = p.document_id
+          WHERE d.active = 1 ${chosen} ${lacking} GROUP BY d.hash)`,
     )
     .get(...(collections === undefined ? [] : [JSON.stringify(collections)]));
   return { passages: row?.passages ?? 0, documents: row?.documents ?? 0 };
