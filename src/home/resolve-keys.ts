@@ -56,7 +56,7 @@ export function resolveKeys(config: JsonObject, agentId: string): ResolvedKeys {
 export function explainKeys(config: JsonObject, agentId: string): { key: string; value: JsonValue; origin: string }[] {
   return resolveKeys(config, agentId).all.map(({ key, value, origin }) => ({
     key: key.path,
-    value: shownValue(key, value),
+    value: origin === "default" ? (value ?? null) : shownValue(key, value),
     origin,
   }));
 }
