@@ -3,7 +3,7 @@ import { agentEntries } from "./agents.ts";
 import { checkedValue, wrongType } from "./key-values.ts";
 import type { KeySpec } from "./key-spec.ts";
 import { KEYS } from "./keys.ts";
-import { nearestName } from "../nearest.ts";
+import { nearestName } from "../edit-distance.ts";
 import { withoutCredentials } from "../printable.ts";
 
 /** One key with what it came to and where that stood: a path of the configuration, or `default`. */
