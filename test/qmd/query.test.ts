@@ -69,6 +69,13 @@ describe("a query document", () => {
     const rows = await home.json("query", "intent: networks\nlex: router\nlex: hall", "--json");
     expect(rows.map(({ path }) => path)).toEqual(["router.md"]);
   });
+
+  test("hundreds of typed lines kept a search busy for a minute: the first count, and that is said", async () => {
+    const lines = ["lex: router", ...Array.from({ length: 900 }, () => "lex: nowhere"), "lex: bread"];
+    const answer = await home.run("query", lines.join("\n"), "--json");
+    expect(JSON.parse(answer.stdout)).toMatchObject([{ path: "router.md" }]);
+    expect(answer.stderr).toContain("The query is long: its first 32 lines were searched for.");
+  });
 });
 
 describe("without embeddings and models", () => {
