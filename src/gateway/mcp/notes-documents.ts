@@ -162,7 +162,8 @@ function documentContent(
   const { open, document } = wanted;
   const { text, from, beyond } = wantedText(wanted);
   if (beyond !== null) problems.push(beyond);
-  const size = Buffer.byteLength(text);
+  // Counted in characters, as qmd and the command line do, whatever the parameter is called.
+  const size = text.length;
   if (size > maxBytes) {
     return leftOut(wanted, `File too large (${Math.round(size / 1024)}KB > ${Math.round(maxBytes / 1024)}KB)`);
   }
