@@ -1,6 +1,6 @@
 /*
- * Text of others as people are shown it, on a terminal sooner or later: control characters could move the cursor, hide what stands before them or retitle the window,
- * and marks of writing direction could turn words round.
+ * Text of others as people are shown it, on a terminal sooner or later: control characters could move the cursor, hide what stands
+ * before them or retitle the window, and marks of writing direction could turn words round.
  */
 
 // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
@@ -17,6 +17,16 @@ export function printableText(text: string): string {
     const stays = /[\n\t\u200e\u200f]/.test(char) || (char === "\r" && text[at + 1] === "\n");
     return stays ? char : escaped(char);
   });
+}
+
+/** The lines of a text on one, with a single blank where a line ended and none at the ends. */
+export function onOneLine(text: string): string {
+  // A pattern with blanks before the line end would try every place of a long run of blanks, each to the run's end.
+  return text
+    .split("\n")
+    .map((line) => line.trim())
+    .filter((line) => line !== "")
+    .join(" ");
 }
 
 /** A file's name on one line; one that holds such a character is percent-encoded, as names may be given, too. */

@@ -1,9 +1,10 @@
 import { statSync } from "node:fs";
 import { join } from "node:path";
+import { mediaExtensions } from "./media.ts";
 import { MemqError } from "../errors.ts";
 import { isForeignIndex } from "../store/foreign.ts";
 import { textAt, type JsonObject } from "../json.ts";
-import { extraCollections, mediaExtensions, memoryCollection, sessionsCollection } from "./agent-collections.ts";
+import { extraCollections, memoryCollection, sessionsCollection } from "./agent-collections.ts";
 import { agentEmbedding } from "./agent-embedding.ts";
 import { agentIndexPath, besideForeignIndex } from "./agent-index.ts";
 import { agentSearchProfile, memorySettings } from "./agent-settings.ts";

@@ -1,12 +1,12 @@
 import type { Document, LineCounter } from "yaml";
-import { MemqError, messageOf, reasonOf } from "../errors.ts";
+import { MemqError, messageOf } from "../errors.ts";
 import { isObject, valueAt, type JsonObject, type JsonValue } from "../json.ts";
-import { nearestName } from "../nearest.ts";
+import { nearestName } from "../edit-distance.ts";
 import { sha256 } from "../sha256.ts";
 import type { StoredCollection } from "../store/collections.ts";
 import { isExclusion } from "./mask.ts";
 import { wrongType } from "./key-values.ts";
-import { textOfFile } from "./read-text.ts";
+import { configText } from "./read-text.ts";
 
 /** One collection of `index.yml`. */
 export type QmdCollectionConfig = {
@@ -59,21 +59,8 @@ export function emptyQmdConfig(): QmdConfig {
 
 /** The text of `index.yml` without a byte order mark, or null when there is none. */
 function indexYmlText(path: string): string | null {
-  const text = writtenIndexYml(path);
+  const text = configText(path);
   return text?.startsWith("\uFEFF") === true ? text.slice(1) : text;
-}
-
-/** The text of `index.yml` as it stands, or null when there is none. */
-export function writtenIndexYml(path: string): string | null {
-  try {
-    return textOfFile(path);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
-    throw new MemqError("CONFIG_UNREADABLE", `The configuration file ${path} can't be read: ${reasonOf(error)}.`, {
-      hint: "Check its permissions, and that it is a regular file.",
-      cause: error,
-    });
-  }
 }
 
 async function parsedYaml(written: string, path: string): Promise<JsonObject> {

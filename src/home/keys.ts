@@ -262,7 +262,7 @@ const surroundings: KeySpec[] = [
   root(
     "tools.sessions.visibility",
     "choice",
-    "Which transcripts a search sees: the session's own, those it spawned too, the agent's, or all.",
+    "Which transcripts a search sees: the session's own, those it spawned too, all of its agent, or also those of other agents that it may ask.",
     {
       default: "all",
       values: ["self", "tree", "agent", "all"],

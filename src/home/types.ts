@@ -1,3 +1,4 @@
+import type { MediaRule } from "./media.ts";
 import type { Cutting } from "../notes/types.ts";
 import type { FileStamp } from "./file-stamp.ts";
 
@@ -25,7 +26,7 @@ export type Collection = {
   /** Put before the relative path where the memory surface prints or reads a path: "" for the workspace, "../team-docs/", … */
   pathPrefix: string;
   /** Image and audio files are taken too (extra paths of an agent with multimodal memory). */
-  media?: { extensions: string[]; maxFileBytes: number };
+  media?: MediaRule;
 };
 
 /** Where embeddings come from, resolved from configuration; keys are already looked up and never printed. */

@@ -1,4 +1,4 @@
-import { statSync } from "node:fs";
+import { inodeOf } from "../home/file-stamp.ts";
 import { MemqError } from "../errors.ts";
 import { isDamage, isDiskFault, reportDamage } from "../store/damage.ts";
 import { openIndex } from "../store/open.ts";
@@ -87,10 +87,6 @@ function currentHeld(reader: Reader): Held {
 function isOld({ index, ...held }: Held, path: string, inode: number): boolean {
   if (held.inode !== inode || (index.state !== "ready" && inode !== 0)) return true;
   return held.journal !== inodeOf(`${path}-wal`);
-}
-
-function inodeOf(path: string): number {
-  return statSync(path, { throwIfNoEntry: false })?.ino ?? 0;
 }
 
 function retire(reader: Reader): void {

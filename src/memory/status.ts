@@ -4,7 +4,7 @@ import { keyOriginOf, probedProvider, type ProviderProbe } from "../embed/probe.
 import type { JsonValue } from "../json.ts";
 import { explainKeys } from "../home/resolve-keys.ts";
 import type { Collection, Home } from "../home/types.ts";
-import { withoutCredentials } from "../printable.ts";
+import { onOneLine, withoutCredentials } from "../printable.ts";
 import { cachedVectorCount } from "../store/cache.ts";
 import { documentCounts } from "../store/documents.ts";
 import { nextIdentity, servingIdentity } from "../store/identity.ts";
@@ -115,9 +115,7 @@ export async function memoryStatus(context: StatusContext): Promise<MemoryStatus
     },
     custom: {
       searchMode: provider === undefined ? "keyword" : "hybrid",
-      ...(provider === undefined && reason !== undefined
-        ? { providerUnavailableReason: reason.replace(/\s*\n\s*/g, " ") }
-        : {}),
+      ...(provider === undefined && reason !== undefined ? { providerUnavailableReason: onOneLine(reason) } : {}),
       ...(context.deep ? { providerOrigin: providerOrigin(agent, opened) } : {}),
       ...(identity === null ? {} : { indexIdentity: identity }),
     },

@@ -1,7 +1,7 @@
 import { MemqError } from "../errors.ts";
-import { dateInZone, FOUR_DIGIT_YEARS, instantInZone, utcMidnight } from "../notes/dates.ts";
+import { DAY_MS, dateInZone, FOUR_DIGIT_YEARS, instantInZone, utcMidnight } from "../notes/dates.ts";
 import type { DocumentRow } from "../store/types.ts";
-import { DAY_MS, dayInName } from "./recency.ts";
+import { dayInName } from "./recency.ts";
 
 /** Which notes count, beyond the collection. */
 export type NoteFilter = {

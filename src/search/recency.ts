@@ -1,7 +1,6 @@
+import { DAY_MS } from "../notes/dates.ts";
 import type { Collection, SearchProfile } from "../home/types.ts";
 import { utcMidnight } from "../notes/dates.ts";
-
-export const DAY_MS = 86_400_000;
 
 /** What recency needs to know of a document. */
 export type Dated = { path: string; mtimeMs: number; date: string | null };

@@ -14,7 +14,7 @@ import {
 } from "../store/maintenance.ts";
 import { readMeta, writeMeta } from "../store/meta.ts";
 import { inTransaction, openIndex } from "../store/open.ts";
-import { lastPassageId, passagesAfter, passageTotal } from "../store/passages.ts";
+import { lastPassageId, passagesAfter, passagesIn, passageTotal } from "../store/passages.ts";
 import { UNCUT } from "../store/schema.ts";
 import type { Index } from "../store/types.ts";
 import { untilJobsDone } from "./await-jobs.ts";
@@ -142,7 +142,10 @@ export async function syncOpenIndex(index: Index, home: Home, options: SyncOptio
   if (written > 0) checkpoint(index);
   return {
     files: sum("files"),
-    passages,
+    passages: passagesIn(
+      index,
+      home.collections.map(({ name }) => name),
+    ),
     added: sum("added"),
     changed: sum("changed"),
     removed: removed + sum("removed"),

@@ -168,6 +168,7 @@ function watchTree(collection: Collection, { changed, fail, watchFolder, recursi
   const add = (folder: string): void => {
     const absolute = folder === "" ? root : `${root}/${folder}`;
     const identity = identityOf(absolute);
+    if (identity === NOWHERE) return;
     const watcher = watchFolder(absolute, { persistent: false, recursive }, (event, name) =>
       onEvent(folder, event, name),
     );
@@ -230,7 +231,12 @@ function folderNames(folder: string): string[] {
 }
 
 function isFolder(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+  try {
+    return statSync(path).isDirectory();
+  } catch {
+    // Gone, a link to itself, on a disk that doesn't answer: an error here would end the process.
+    return false;
+  }
 }
 
 /** Of what is no folder, or can't be looked into. */

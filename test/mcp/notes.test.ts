@@ -59,6 +59,14 @@ describe.each(GENERATIONS)("the notes of a home, asked by the official client (%
     expect(await client.callTool({ name: "get", arguments: { file } })).toMatchObject({ isError: true });
   });
 
+  test("were answered to nobody while a question with a long run of blanks was put on one line", async () => {
+    const query = `flights${" ".repeat(100_000)}approves`;
+    const plain = await client.callTool({ name: "query", arguments: { query } });
+    expect(plain.structuredContent.results[0].file).toBe("docs/travel.md");
+    const typed = await client.callTool({ name: "query", arguments: { searches: [{ type: "lex", query }] } });
+    expect(typed.structuredContent.results[0].file).toBe("docs/travel.md");
+  });
+
   test("are introduced by what there is", async () => {
     const words = client.getInstructions() ?? "";
     expect(words).toContain("5 Markdown documents");

@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { MemqError } from "../../errors.ts";
 import type { EmbeddingProvider } from "../../embed/types.ts";
 import { contextOf } from "../../home/qmd-contexts.ts";
+import { onOneLine } from "../../printable.ts";
 import { type OpenQmd, searchedCollections } from "../../qmd/open.ts";
 import { lineTerms, parsedFor } from "../../qmd/rows.ts";
 import { numbered } from "../../qmd/text.ts";
@@ -57,7 +58,7 @@ const SNIPPET_CHARS = 300;
 /** A question in plain words; lines that begin with `lex:`, `vec:`, `hyde:` or `intent:` are those of a query document. */
 export function documentOf(query: string): QueryDocument {
   const isTyped = query.split("\n").some((line) => /^\s*(?:lex|vec|hyde|intent|expand):/i.test(line));
-  return isTyped ? parseQueryDocument(query) : { kind: "plain", query: query.replace(/\s*\n\s*/g, " ").trim() };
+  return isTyped ? parseQueryDocument(query) : { kind: "plain", query: onOneLine(query) };
 }
 
 /** Answers a question from the notes of a home. Throws `QUERY_SYNTAX` and `COLLECTION_NOT_FOUND`. */

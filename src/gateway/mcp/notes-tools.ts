@@ -1,3 +1,4 @@
+import { onOneLine } from "../../printable.ts";
 import { RERANKED } from "../../search/rerank.ts";
 import { LEAST_COSINE } from "../../search/threshold.ts";
 import { getDocument, getDocuments } from "./notes-documents.ts";
@@ -232,7 +233,7 @@ function statusTool(notes: Notes): Tool {
 
 /** One line each: a line end is no part of a question. */
 export function typedParts(searches: { type: "lex" | "vec" | "hyde"; query: string }[]): typeof searches {
-  return searches.map(({ type, query }) => ({ type, query: query.replace(/\s*\n\s*/g, " ").trim() }));
+  return searches.map(({ type, query }) => ({ type, query: onOneLine(query) }));
 }
 
 async function found(notes: Notes, question: Omit<NotesQuestion, "deadlineMs">): Promise<ToolAnswer> {
