@@ -86,10 +86,14 @@ const index: KeySpec[] = [
   search(
     "store.vector.enabled",
     "boolean",
-    "Accepted and without effect: answers are the same with the vector extension of SQLite and without it.",
+    "Whether vectors are kept and searched by SQLite's vector extension; else in process, with the same answers.",
     on,
   ),
-  search("store.vector.extensionPath", "text", "Accepted and without effect: the vector extension is built in."),
+  search(
+    "store.vector.extensionPath",
+    "text",
+    "The library of another vector extension than the one that is built in.",
+  ),
   search("store.fts.tokenizer", "choice", "Accepted and without effect: words of every script are found.", {
     default: "unicode61",
     values: ["unicode61", "trigram"],

@@ -1,5 +1,6 @@
 import type { MediaRule } from "./media.ts";
 import type { Cutting } from "../notes/types.ts";
+import type { VecExtension } from "../store/types.ts";
 import type { FileStamp } from "./file-stamp.ts";
 
 /** A named root folder with a pattern. */
@@ -209,6 +210,8 @@ export type Home = {
   workspace?: string;
   /** Absolute path of the index file. */
   indexPath: string;
+  /** For an agent home, whether and from where the vector extension of SQLite is loaded. */
+  extension?: VecExtension;
   collections: Collection[];
   /** For an agent home, the file that says which collections there are, as it was then. */
   configuredBy?: FileStamp;
