@@ -234,7 +234,8 @@ export function readMessage(value: unknown): ReadMessage {
 }
 
 /** An answer as it goes out. */
-type Answer = { jsonrpc: "2.0"; id: RequestId } & ({ result: unknown } | { error: ErrorBody });
+/** What is sent back for a request. */
+export type Answer = { jsonrpc: "2.0"; id: RequestId } & ({ result: unknown } | { error: ErrorBody });
 
 export type ErrorBody = { code: number; message: string; data?: Record<string, unknown> };
 

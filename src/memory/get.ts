@@ -112,7 +112,10 @@ function uncited({ path, from, lines }: GetRequest): GetRequest | null {
   return { path: note, from: from ?? Number(start), lines: lines ?? (from === undefined ? count : undefined) };
 }
 
-/** The bytes, null when there is no such file, "link" when a symbolic link or something that is no file stands in the way, "large" for no note's size. */
+/**
+ * The bytes, null when there is no such file, "link" when a symbolic link or something that is no file stands in the way, "large" for no
+ * note's size.
+ */
 function readInside({ root, parts, followLinks }: NotePlace): Uint8Array | null | "link" | "large" {
   let path = root;
   try {
