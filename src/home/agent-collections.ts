@@ -21,12 +21,12 @@ const IGNORED_FOLDERS: readonly string[] = [
 
 const IGNORED = [`**/{${IGNORED_FOLDERS.join(",")}}/**`];
 
-const plain = { ignore: IGNORED, followLinks: false, hidden: true } as const;
+const PLAIN = { ignore: IGNORED, followLinks: false, hidden: true } as const;
 
 /** The workspace's own notes. */
 export function memoryCollection(workspace: string, includeByDefault: boolean): Collection {
   return {
-    ...plain,
+    ...PLAIN,
     name: "memory",
     root: workspace,
     patterns: ["MEMORY.md", "memory.md", "USER.md", "memory/**/*.md"],
@@ -40,7 +40,7 @@ export function memoryCollection(workspace: string, includeByDefault: boolean): 
 /** The agent's transcripts and their archives, without trajectories, checkpoints, locks and backups. */
 export function sessionsCollection(directory: string, agentId: string, includeByDefault: boolean): Collection {
   return {
-    ...plain,
+    ...PLAIN,
     name: "sessions",
     root: directory,
     patterns: ["*.jsonl", "*.jsonl.reset.*", "*.jsonl.deleted.*"],
@@ -107,7 +107,7 @@ function extraCollection(extra: ExtraPath, path: string, isFile: boolean, option
   const patterns = single ? [escapedGlob(basename(path))] : patternList(extra.pattern ?? "**/*.md");
   const media = options.media !== null && extra.pattern === undefined ? options.media : null;
   return {
-    ...plain,
+    ...PLAIN,
     name: extraName(extra.name ?? basename(path), path, extra.pattern),
     root,
     patterns,

@@ -72,7 +72,7 @@ function withLineEndsOf(before: string, text: string): string {
 async function editedText(before: string, path: string, edit: (document: Document) => boolean): Promise<string | null> {
   const text = before.replaceAll("\r\n", "\n");
   const document = await indexYmlDocument(text, path);
-  const edited = await indexYmlDocument(text, path);
+  const edited = document.clone();
   const held = heldBy(document, path);
   const yaml = await import("yaml");
   unfoldAliases(yaml, edited);

@@ -50,7 +50,10 @@ export type EmbeddingSettings = {
   headers: Record<string, string>;
   /** Where the agent's auth profiles stand, for the message about a missing key; "" in a qmd home. */
   authStore: string;
-  /** Only of the provider, the fallback and, with `auto`, those tried up to the first that has a key. Per provider id: key, base URL, headers and API kind of `models.providers.<id>`, the auth profiles and the environment. */
+  /**
+   * Only of the provider, the fallback and, with `auto`, those tried up to the first that has a key. Per provider id: key, base URL,
+   * headers and API kind of `models.providers.<id>`, the auth profiles and the environment.
+   */
   credentials: Record<string, ProviderCredentials>;
   local: { modelPath?: string; modelCacheDir?: string; contextSize?: number; threads?: number };
   batch: { enabled: boolean; wait: boolean; concurrency: number; pollIntervalMs: number; timeoutMinutes: number };

@@ -52,7 +52,10 @@ export function missingVectors(
     .all(...values);
 }
 
-/** Number of passages without a vector of this identity (null: of passages at all), and of the documents that they belong to; two with the same content are one. */
+/**
+ * Number of passages without a vector of this identity (null: of passages at all), and of the documents that they belong to; two with the
+ * same content are one.
+ */
 export function missingVectorCounts(
   index: Index,
   identity: VectorIdentity | null,

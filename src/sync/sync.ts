@@ -57,7 +57,8 @@ const NEVER = new AbortController().signal;
 /**
  * Brings a home's index up to date with its files: scans, reads and cuts what changed, removes what is gone, embeds what has no
  * vector. Runs under the writer lock; a second writer waits for it. Batch jobs that are to be waited for are waited for without
- * it. Cancelling or killing it keeps what was written, and the next sync goes on from there. A provider that fails is reported in `embedding`; it does not undo the rest.
+ * it. Cancelling or killing it keeps what was written, and the next sync goes on from there. A provider that fails is reported in
+ * `embedding`; it does not undo the rest.
  *
  * Throws `MemqError`: `SYNC_CANCELLED`, or what opening or locking the index throws.
  */
