@@ -73,7 +73,7 @@ export function indexAnswer(report: SyncReport): IndexAnswer {
 /** Serves an agent's memory; a live one begins a first sync at once. What syncs is read only where something is to be synced. */
 export async function openMemoryEngine(agent: ServedAgent, options: EngineOptions): Promise<MemoryEngine> {
   const { home } = agent;
-  const reader = indexReader(home.indexPath, options.live);
+  const reader = indexReader({ path: home.indexPath, extension: home.extension }, options.live);
   const provider = providerOpener(agent);
   const sync = await openEngineSync(agent, { reader, provider }, options);
 

@@ -5,6 +5,7 @@ import type { Env } from "../home/paths.ts";
 import type { Home } from "../home/types.ts";
 import { decodeNote, MAX_NOTE_BYTES, MAX_NOTE_MB } from "../notes/decode.ts";
 import { docidOf, type Resolution } from "../search/resolve.ts";
+import { shortened } from "../printable.ts";
 import { cutAtGrapheme } from "../search/snippet.ts";
 import { type NotePlace, notePlaces, wayBelow } from "./note-place.ts";
 
@@ -112,7 +113,10 @@ function uncited({ path, from, lines }: GetRequest): GetRequest | null {
   return { path: note, from: from ?? Number(start), lines: lines ?? (from === undefined ? count : undefined) };
 }
 
-/** The bytes, null when there is no such file, "link" when a symbolic link or something that is no file stands in the way, "large" for no note's size. */
+/**
+ * The bytes, null when there is no such file, "link" when a symbolic link or something that is no file stands in the way, "large" for no
+ * note's size.
+ */
 function readInside({ root, parts, followLinks }: NotePlace): Uint8Array | null | "link" | "large" {
   let path = root;
   try {
@@ -179,7 +183,7 @@ function windowOf(text: string, request: Omit<GetRequest, "path">, maxChars: num
 }
 
 function refusal(path: string, code: NonNullable<GetAnswer["code"]>, error: string): GetAnswer {
-  return { text: "", path, disabled: true, error, code };
+  return { text: "", path, disabled: true, error: shortened(error), code };
 }
 
 function quoted(path: string): string {

@@ -1,8 +1,8 @@
-import { statSync } from "node:fs";
+import { inodeOf } from "../home/file-stamp.ts";
 import { MemqError } from "../errors.ts";
 import { isDamage, isDiskFault, reportDamage } from "../store/damage.ts";
 import { isBehindFile, openIndex } from "../store/open.ts";
-import type { Index } from "../store/types.ts";
+import type { Index, VecExtension } from "../store/types.ts";
 import { keepVectorCodes } from "../store/vector-codes.ts";
 
 /** An index that is kept open for reading, and opened again when a writer made, migrated or replaced the file. */
@@ -19,11 +19,12 @@ export type IndexReader = {
 /** With the inodes of the file and of its journal. */
 type Held = { index: Index; inode: number; journal: number; users: number; retired: boolean };
 
-type Reader = { path: string; live: boolean; held: Held | null };
+type Place = { path: string; extension?: VecExtension | undefined };
+type Reader = Place & { live: boolean; held: Held | null };
 
-/** Reads the index at `path`; a process that stays (`live`) also keeps codes of its vectors in memory. */
-export function indexReader(path: string, live: boolean): IndexReader {
-  const reader: Reader = { path, live, held: null };
+/** Reads the index at a place; a process that stays (`live`) also keeps codes of its vectors in memory. */
+export function indexReader(place: Place, live: boolean): IndexReader {
+  const reader: Reader = { ...place, live, held: null };
   return {
     now(work) {
       try {
@@ -74,11 +75,11 @@ async function lend<T>(reader: Reader, work: (index: Index) => Promise<T> | T): 
 }
 
 function currentHeld(reader: Reader): Held {
-  const { path, live, held } = reader;
+  const { path, extension, live, held } = reader;
   const inode = inodeOf(path);
   if (held !== null && !isOld(held, path, inode)) return held;
   retire(reader);
-  const index = openIndex(path, { mode: "read" });
+  const index = openIndex(path, { mode: "read", extension });
   if (live && index.state === "ready") keepVectorCodes(index);
   return (reader.held = { index, inode, journal: inodeOf(`${path}-wal`), users: 0, retired: false });
 }
@@ -87,10 +88,6 @@ function currentHeld(reader: Reader): Held {
 function isOld({ index, ...held }: Held, path: string, inode: number): boolean {
   if (held.inode !== inode || (index.state !== "ready" && inode !== 0)) return true;
   return held.journal !== inodeOf(`${path}-wal`) || isBehindFile(index);
-}
-
-function inodeOf(path: string): number {
-  return statSync(path, { throwIfNoEntry: false })?.ino ?? 0;
 }
 
 function retire(reader: Reader): void {

@@ -41,6 +41,9 @@ export type MemoryStatus = {
     enabled: boolean;
     available: boolean;
     engine: "vec0" | "packed";
+    /** Another sqlite-vec than ours, as configured, and why it could not be loaded. */
+    extensionPath?: string;
+    loadError?: string;
     dims?: number;
     missing: number;
     /** Vectors of another model that are made beside those that serve, or will be by the next sync, and passages that lack one. */
@@ -155,10 +158,14 @@ function vectorStatus(
   identity: VectorIdentity | null,
 ): MemoryStatus["vector"] {
   const dims = vectorDimensions(index);
+  const engine = loadVec(index);
+  const { extension, extensionError: loadError } = index;
   return {
     enabled: agent.home.embedding.provider !== "none",
     available: dims !== null,
-    engine: loadVec(index),
+    engine,
+    ...(extension?.path === undefined ? {} : { extensionPath: extension.path }),
+    ...(loadError === undefined ? {} : { loadError }),
     ...(dims === null ? {} : { dims }),
     missing: identity === null ? 0 : missingVectorCounts(index, identity).passages,
     ...rebuildOf(index, opened, agent.home),

@@ -7,7 +7,7 @@ import { expansionOf, VARIANT_WEIGHT } from "./expansion.ts";
 import { reciprocalRankFusion, textScoreOf } from "./fuse.ts";
 import { keywordLeg, scoreByKeyword } from "./keyword.ts";
 import type { LegScope } from "./leg.ts";
-import { candidatesOf, type QueryList } from "./lists.ts";
+import { candidatesOfLists, type QueryList } from "./lists.ts";
 import { parseQuery } from "./query.ts";
 import { primaryQuery, type QueryDocument, type TypedQuery } from "./query-document.ts";
 import type { Expander } from "./query-models.ts";
@@ -235,7 +235,7 @@ function strongSignalOf({ hits }: QueryList): number | null {
 /** The best passage of each document, in order. */
 function orderedRows(engine: SearchEngine, request: SearchRequest, lists: QueryList[], rrf: boolean): Ranked[] {
   const fill = request.profile.fusion === "relative";
-  const rows = bestPerDocument(rankedCandidates(engine, request, candidatesOf(lists, fill)));
+  const rows = bestPerDocument(rankedCandidates(engine, request, candidatesOfLists(lists, fill)));
   if (!rrf) return rows;
   const byDocument = new Map(rows.map((row) => [row.documentId, row]));
   return reciprocalRankFusion(lists.map((list) => ({ ids: listedDocuments(list), weight: list.weight * 2 })))

@@ -1,4 +1,4 @@
-import type { Candidate } from "./rank.ts";
+import { type Candidate, UNFOUND } from "./rank.ts";
 
 /** What one part of a query found by one leg, best first, and how to score what it did not find. */
 export type QueryList = {
@@ -20,11 +20,11 @@ const LISTS_FILLED = 4;
  * scores as shares of its best, times the best of the heaviest list, so that with one list BM25 stays what it is. With `fill` a
  * list also scores what it did not find; otherwise that counts 0 there.
  */
-export function candidatesOf(lists: readonly QueryList[], fill: boolean): Candidate[] {
+export function candidatesOfLists(lists: readonly QueryList[], fill: boolean): Candidate[] {
   const candidates = new Map<number, Candidate>();
   for (const { source, hits } of lists) {
     for (const { passageId, documentId, exact } of hits) {
-      const candidate = candidates.get(passageId) ?? { ...BLANK, passageId, documentId };
+      const candidate = candidates.get(passageId) ?? { ...UNFOUND, passageId, documentId };
       if (source === "fts") candidate.fromKeyword = true;
       else candidate.fromVector = true;
       if (exact) candidate.exact = true;
@@ -48,8 +48,6 @@ export function candidatesOf(lists: readonly QueryList[], fill: boolean): Candid
 
 /** The lists of one leg, and what makes their scores comparable. */
 type Leg = { lists: readonly QueryList[]; scaleOf: (list: QueryList) => number };
-
-const BLANK = { bm25: null, cosine: null, fromKeyword: false, fromVector: false, exact: false, nameTier: 0 as const };
 
 function bestOf(list: QueryList | undefined): number {
   return list?.hits.reduce((best, { score }) => Math.max(best, score), 0) || 1;

@@ -1,3 +1,4 @@
+import { DAY_MS } from "../notes/dates.ts";
 import { utcMidnight } from "../notes/dates.ts";
 
 /** A term of the index that stands for a day or month of the query: `2023-06-27`, `2023-06`. */
@@ -81,8 +82,6 @@ export function datesOf(text: string): { terms: DateTerm[]; numbers: ReadonlySet
   }
   return { terms: [...terms.values()], numbers };
 }
-
-const DAY_MS = 86_400_000;
 
 function isoDay(time: number): string {
   return new Date(time).toISOString().slice(0, 10);

@@ -1,6 +1,6 @@
 import { realpathSync } from "node:fs";
 import { join, relative, sep } from "node:path";
-import { editDistance } from "../nearest.ts";
+import { editDistance } from "../edit-distance.ts";
 import { absolutePath, type Env, realPath } from "../home/paths.ts";
 import type { Collection, Home } from "../home/types.ts";
 import {

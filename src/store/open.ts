@@ -7,7 +7,7 @@ import { isForeign, isOtherDatabase } from "./foreign.ts";
 import { expectsMuchWork } from "../long-running.ts";
 import { patienceMs } from "./patience.ts";
 import { hasQmdTriggers, memqTables, migrate, qmdWasHere, SCHEMA_VERSION, schemaState, tableNames } from "./schema.ts";
-import type { Index } from "./types.ts";
+import type { Index, VecExtension } from "./types.ts";
 
 /** How long a reader waits for the short moments in which even WAL makes readers wait. */
 const READER_BUSY_MS = 5000;
@@ -25,13 +25,19 @@ Database.MAX_QUERY_CACHE_SIZE = 500;
  *
  * `write` creates the file and its folder, migrates its schema and rebuilds a damaged one beside (see `Index.warnings`).
  * `read` writes nothing: a missing, damaged or not yet migrated file answers as an index that holds nothing (`Index.state`).
- * `patienceMs` is how long a writer waits for another one's transaction, blocking its thread.
+ * `patienceMs` is how long a writer waits for another one's transaction, blocking its thread; `extension` what loads sqlite-vec, if
+ * it is needed.
  * Throws `INDEX_FOREIGN` for OpenClaw's own index, `INDEX_NEWER` for a later version's file, `INDEX_UNREADABLE` otherwise.
  */
-export function openIndex(path: string, options: { mode: "read" | "write"; patienceMs?: number }): Index {
-  return options.mode === "read"
-    ? openForReading(path)
-    : openForWriting(path, options.patienceMs ?? patienceMs(WRITER_BUSY_MS));
+export function openIndex(
+  path: string,
+  options: { mode: "read" | "write"; patienceMs?: number; extension?: VecExtension | undefined },
+): Index {
+  const index =
+    options.mode === "read"
+      ? openForReading(path)
+      : openForWriting(path, options.patienceMs ?? patienceMs(WRITER_BUSY_MS));
+  return options.extension === undefined ? index : { ...index, extension: options.extension };
 }
 
 function openForReading(path: string): Index {

@@ -10,7 +10,7 @@ import {
 } from "./identity.ts";
 import { inTransaction } from "./open.ts";
 import { sqlText } from "./schema.ts";
-import { getPacked, packedDimensions, putPacked, scanPacked } from "./vector-packed.ts";
+import { deletePacked, getPacked, packedDimensions, putPacked, scanPacked } from "./vector-packed.ts";
 import { shadowLayout } from "./vector-shadow.ts";
 import {
   absorbPacked,
@@ -52,7 +52,10 @@ export function missingVectors(
     .all(...values);
 }
 
-/** Number of passages without a vector of this identity (null: of passages at all), and of the documents that they belong to; two with the same content are one. */
+/**
+ * Number of passages without a vector of this identity (null: of passages at all), and of the documents that they belong to; two with the
+ * same content are one.
+ */
 export function missingVectorCounts(
   index: Index,
   identity: VectorIdentity | null,
@@ -263,7 +266,7 @@ export function releaseVectors(index: Index, keys: ReadonlyMap<string, string>):
     if (next === null || staged.get(key) === null) continue;
     const vector = getPacked(index, "memq_next_vectors", [key]).get(key);
     if (vector !== undefined) nextVectors.set(hash, vector);
-    db.query("DELETE FROM memq_next_vectors WHERE vector_key = ?").run(key);
+    deletePacked(index, "memq_next_vectors", key);
   }
   if (next !== null) writeCachedVectors(index, cacheSpace(next), nextVectors);
   if (free.size === 0) return;
@@ -311,7 +314,7 @@ export function clearVectors(index: Index, options: { collections?: readonly str
       .all(JSON.stringify(options.collections));
     for (const { key } of keys) {
       deleteVector(index, key);
-      index.db.query("DELETE FROM memq_next_vectors WHERE vector_key = ?").run(key);
+      deletePacked(index, "memq_next_vectors", key);
       index.db.query("DELETE FROM content_vectors WHERE hash = ? AND seq = ?").run(...splitKey(key));
     }
   });

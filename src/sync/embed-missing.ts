@@ -123,9 +123,17 @@ async function embedWith(provider: EmbeddingProvider, run: EmbedRun, before: Emb
     warnings: [
       ...before.warnings,
       ...work.inputs.warnings(),
+      ...jobWarnings(provider),
       ...(work.refused > 0 ? [`The provider refused ${work.refused} texts; they are found by keyword only.`] : []),
     ],
   };
+}
+
+/** That batch jobs failed costs money, since ordinary requests are dearer; what they made is complete all the same. */
+function jobWarnings({ id, batchStatus }: EmbeddingProvider): string[] {
+  const error = batchStatus?.().lastError;
+  if (error === undefined) return [];
+  return [`A batch job of ${id} failed, and its texts were sent by ordinary requests: ${error}`];
 }
 
 /** Whether whoever configured the provider has to look at it; a disk, an index or a busy service has advice of its own. */

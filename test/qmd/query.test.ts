@@ -46,6 +46,20 @@ describe("a query document", () => {
     expect(() => parseQueryDocument(query)).toThrow(sentence);
   });
 
+  test.each(["\u2028", "\u2029", "\r"])("a typed line that holds %j was said to have no prefix", async (mark) => {
+    const { parseQueryDocument } = await import("../../src/search/query-document.ts");
+    expect(parseQueryDocument(`lex: router${mark}hall\nvec: cat`)).toEqual({
+      kind: "typed",
+      searches: [
+        { type: "lex", query: `router${mark}hall` },
+        { type: "vec", query: "cat" },
+      ],
+    });
+    expect((await home.json("query", `lex: router${mark}hall`, "--json")).map(({ path }) => path)).toEqual([
+      "router.md",
+    ]);
+  });
+
   test("is read from the command line, and a mistake is exit code 1", async () => {
     expect(await home.run("query", "vec: a -b")).toEqual({
       stdout: "",

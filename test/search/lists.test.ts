@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { candidatesOf, type QueryList } from "../../src/search/lists.ts";
+import { candidatesOfLists, type QueryList } from "../../src/search/lists.ts";
 
 /** `count` lists of a leg, each with passages of its own; `asked` gets what they score beyond that. */
 function separateLists(count: number, asked: number[][]): QueryList[] {
@@ -21,7 +21,7 @@ function separateLists(count: number, asked: number[][]): QueryList[] {
 
 test("each list scored what all the others found, which grew with the square of their number", () => {
   const asked: number[][] = [];
-  const candidates = candidatesOf(separateLists(20, asked), true);
+  const candidates = candidatesOfLists(separateLists(20, asked), true);
   expect(candidates).toHaveLength(2000);
   expect(Math.max(...asked.map(({ length }) => length))).toBeLessThanOrEqual(400);
   // The best of every list are scored by all.
@@ -34,6 +34,6 @@ test("each list scored what all the others found, which grew with the square of 
 
 test("a few lists score all that any of them found", () => {
   const asked: number[][] = [];
-  candidatesOf(separateLists(4, asked), true);
+  candidatesOfLists(separateLists(4, asked), true);
   expect(asked.map(({ length }) => length)).toEqual([300, 300, 300, 300]);
 });

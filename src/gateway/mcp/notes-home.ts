@@ -1,4 +1,4 @@
-import { statSync } from "node:fs";
+import { inodeOf } from "../../home/file-stamp.ts";
 import type { EmbeddingProvider } from "../../embed/types.ts";
 import { MemqError, messageOf } from "../../errors.ts";
 import { stampOf as fileStamp } from "../../home/file-stamp.ts";
@@ -213,8 +213,4 @@ function stampOf({ qmd }: OpenQmd): string {
   const { configPath, trustFile, indexPath } = qmd.places;
   const written = [configPath, trustFile].map((path) => fileStamp(path).stamp);
   return [...written, inodeOf(indexPath), inodeOf(`${indexPath}-wal`)].join(" ");
-}
-
-function inodeOf(path: string): number {
-  return statSync(path, { throwIfNoEntry: false })?.ino ?? 0;
 }
