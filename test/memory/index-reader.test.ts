@@ -26,7 +26,7 @@ test("where nothing may be written, a reader kept answering from the file as it 
   const frozen = openIndex(indexPath, { mode: "read" });
   expect(frozen.frozenAt).not.toBeNull();
   frozen.close();
-  const reader = indexReader(indexPath, true);
+  const reader = indexReader({ path: indexPath }, true);
   expect(reader.now(names)).toEqual(["a.md"]);
   writeNotes(root, { "b.md": "# B\n" });
   await syncedElsewhere();
