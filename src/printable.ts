@@ -34,6 +34,19 @@ export function printableName(name: string): string {
   return name.search(CONTROLS) < 0 ? name : name.replaceAll("%", "%25").replace(CONTROLS, encodeURIComponent);
 }
 
+/** Longer than a sentence that names the longest path of any system: something in it is no name any more. */
+const LONGEST_SHOWN = 5000;
+const SHOWN_OF_LONG = 600;
+
+/** A sentence for people: of a very long one, which quotes what was no name, its beginning and its end. */
+export function shortened(sentence: string): string {
+  if (sentence.length <= LONGEST_SHOWN) return sentence;
+  const start = sentence.slice(0, SHOWN_OF_LONG).replace(/[\ud800-\udbff]$/, "");
+  const end = sentence.slice(-SHOWN_OF_LONG).replace(/^[\udc00-\udfff]/, "");
+  const left = (sentence.length - start.length - end.length).toLocaleString("en");
+  return `${start}… (${left} characters left out) …${end}`;
+}
+
 /** An address (or the name of a model, which may be one) without what may be a key in it: user name, password and query. */
 export function withoutCredentials(address: string): string {
   return address.replace(/:\/\/[^/?#\s]*@/, "://").replace(/(?<=:\/\/[^?#\s]*)\?[^#\s]*/, "");

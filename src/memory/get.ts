@@ -5,6 +5,7 @@ import type { Env } from "../home/paths.ts";
 import type { Home } from "../home/types.ts";
 import { decodeNote, MAX_NOTE_BYTES, MAX_NOTE_MB } from "../notes/decode.ts";
 import { docidOf, type Resolution } from "../search/resolve.ts";
+import { shortened } from "../printable.ts";
 import { cutAtGrapheme } from "../search/snippet.ts";
 import { type NotePlace, notePlaces, wayBelow } from "./note-place.ts";
 
@@ -182,7 +183,7 @@ function windowOf(text: string, request: Omit<GetRequest, "path">, maxChars: num
 }
 
 function refusal(path: string, code: NonNullable<GetAnswer["code"]>, error: string): GetAnswer {
-  return { text: "", path, disabled: true, error, code };
+  return { text: "", path, disabled: true, error: shortened(error), code };
 }
 
 function quoted(path: string): string {

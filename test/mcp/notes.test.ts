@@ -168,17 +168,29 @@ describe.each(GENERATIONS)("the notes of a home, asked by the official client (%
       return textOf(answer);
     };
     expect(await ask({})).toBe("Error: provide either 'query' (plain text) or 'searches' (typed sub-queries)");
-    expect(await ask({ query: "a", searches: [] })).toContain("mutually exclusive");
+    expect(await ask({ query: "a", searches: [{ type: "lex", query: "a" }] })).toContain("mutually exclusive");
+    expect(await ask({ query: "", searches: [] })).toStartWith("Error: provide either 'query'");
     expect(await ask({ query: 7 })).toBe(
       "Input validation error: Invalid arguments for tool query: query must be a string",
     );
-    expect(await ask({ searches: [{ type: "lex", query: 'a "b' }] })).toContain("Structured search (lex):");
+    expect(await ask({ searches: [{ type: "lex", query: 'a "b' }] })).toStartWith("Structured search (lex):");
     expect(await ask({ query: "a", collections: ["nope"] })).toContain("Collection not found: nope");
   });
 
   test("are all asked when the list of collections is empty, as by agents that fill in every parameter", async () => {
     const all = await client.callTool({ name: "query", arguments: { query: "quokka", collections: [] } });
     expect(all.structuredContent.results).toHaveLength(3);
+  });
+
+  test("were refused when the other way of asking was left empty, as by agents that fill in every parameter", async () => {
+    for (const arguments_ of [
+      { query: "quokka", searches: [] },
+      { query: "", searches: [{ type: "lex", query: "quokka" }] },
+    ]) {
+      const found = await client.callTool({ name: "query", arguments: arguments_ });
+      expect(found.isError).not.toBe(true);
+      expect(found.structuredContent.results).toHaveLength(3);
+    }
   });
 
   test("are read by whole lines, whatever number was given", async () => {
