@@ -230,6 +230,20 @@ describe.each(GENERATIONS)("the notes of a home, asked by the official client (%
     expect(textOf(status)).toStartWith("QMD Index Status:\n  Total documents: 5\n");
   });
 
+  test("were asked by meaning in vain, without a word of it, when nothing was embedded", async () => {
+    const asked = [
+      { name: "vector_search", arguments: { query: "quokka" } },
+      { name: "query", arguments: { searches: [{ type: "vec", query: "quokka" }] } },
+    ];
+    for (const call of asked) {
+      const answer = await client.callTool(call);
+      expect(answer.structuredContent).toMatchObject({ results: [], warning: expect.stringContaining("memq embed") });
+      expect(textOf(answer)).toContain("Nothing is embedded yet");
+    }
+    const { structuredContent } = await client.callTool({ name: "query", arguments: { query: "quokka" } });
+    expect(structuredContent.warning).toBeUndefined();
+  });
+
   test("answer the names that older gateways call, which are not listed", async () => {
     const older = { query: "quokka", limit: 1, collection: "journal" };
     for (const name of ["search", "deep_search"]) {
