@@ -28,3 +28,13 @@ test("a bench fixture that can't be read is told of in one sentence with one ful
   expect(exitCode).toBe(1);
   expect(stderr).toMatch(/^The fixture none\.json can't be used: .*none\.json \(ENOENT\)\.\n/);
 });
+
+test("ls said of a path on disk that a collection without a name is not found", async () => {
+  const home = await homeOf({ "n/a.md": "hello\n" });
+  expect(await home.run("ls", "/somewhere/n")).toEqual({
+    exitCode: 1,
+    stdout: "",
+    stderr: "Collection not found: /somewhere/n\nRun 'memq ls' to see available collections.\n",
+  });
+  expect((await home.run("ls", "")).stdout).toBe("Collections:\n\n  qmd://n/  (1 files)\n");
+});
