@@ -50,9 +50,9 @@ function begunOrNear(index: Index, word: string, orNear: boolean): NearWord[] {
   return orNear ? nearWords(index, word) : [];
 }
 
-function isWord({ term, kind, finds, identifier }: QueryTerm): boolean {
+function isWord({ term, kind, finds, identifier, date }: QueryTerm): boolean {
   const fewest = isAscii(term) ? FEWEST_LETTERS.ascii : FEWEST_LETTERS.other;
-  return kind === "word" && finds && !identifier && term.length >= fewest && isOfLetters(term);
+  return kind === "word" && finds && !identifier && date !== true && term.length >= fewest && isOfLetters(term);
 }
 
 /** An expression over all of Unicode takes long to make, and most words are ASCII. */
