@@ -1,9 +1,11 @@
+import { shortened } from "./printable.ts";
+
 /** Exit codes of the command line: 1 a handled failure, 2 a usage error, 69 unavailable, 75 try again (sysexits.h). */
 export type ExitCode = 1 | 2 | 69 | 75;
 
 /**
  * The one error type that a person or a client ever sees: what is wrong and where in one sentence, and what to do.
- * `code` is stable and upper-case (`CONFIG_SYNTAX`); clients may switch on it.
+ * `code` is stable and upper-case (`CONFIG_SYNTAX`); clients may switch on it. A name that is as long as a text is not quoted whole.
  */
 export class MemqError extends Error {
   readonly code: string;
@@ -11,7 +13,7 @@ export class MemqError extends Error {
   readonly exitCode: ExitCode;
 
   constructor(code: string, message: string, options: { hint?: string; exitCode?: ExitCode; cause?: unknown } = {}) {
-    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    super(shortened(message), options.cause === undefined ? undefined : { cause: options.cause });
     this.name = "MemqError";
     this.code = code;
     this.hint = options.hint;

@@ -2,7 +2,7 @@
  * The only place that writes to stdout. Results go there, everything said about them goes to stderr. Built-in modules are looked up
  * when needed: importing them takes longer than the whole of `--version`.
  */
-import { printableText } from "./printable.ts";
+import { printableText, shortened } from "./printable.ts";
 
 /** Writes results, whole, before it returns; a reader that went away ends the program quietly. */
 export function writeOut(text: string): void {
@@ -16,7 +16,7 @@ export function writeJson(value: unknown): void {
 
 /** A sentence for a person, on stderr. It may quote names and answers of others. */
 export function notice(sentence: string): void {
-  writeWhole(2, `${printableText(sentence)}\n`);
+  writeWhole(2, `${printableText(shortened(sentence))}\n`);
 }
 
 /** The same in place of a progress line, which goes on below. */

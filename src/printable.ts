@@ -1,6 +1,6 @@
 /*
- * Text of others as people are shown it, on a terminal sooner or later: control characters could move the cursor, hide what stands before them or retitle the window,
- * and marks of writing direction could turn words round.
+ * Text of others as people are shown it, on a terminal sooner or later: control characters could move the cursor, hide what stands
+ * before them or retitle the window, and marks of writing direction could turn words round.
  */
 
 // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
@@ -19,9 +19,32 @@ export function printableText(text: string): string {
   });
 }
 
+/** The lines of a text on one, with a single blank where a line ended and none at the ends. */
+export function onOneLine(text: string): string {
+  // A pattern with blanks before the line end would try every place of a long run of blanks, each to the run's end.
+  return text
+    .split("\n")
+    .map((line) => line.trim())
+    .filter((line) => line !== "")
+    .join(" ");
+}
+
 /** A file's name on one line; one that holds such a character is percent-encoded, as names may be given, too. */
 export function printableName(name: string): string {
   return name.search(CONTROLS) < 0 ? name : name.replaceAll("%", "%25").replace(CONTROLS, encodeURIComponent);
+}
+
+/** Longer than a sentence that names the longest path of any system: something in it is no name any more. */
+const LONGEST_SHOWN = 5000;
+const SHOWN_OF_LONG = 600;
+
+/** A sentence for people: of a very long one, which quotes what was no name, its beginning and its end. */
+export function shortened(sentence: string): string {
+  if (sentence.length <= LONGEST_SHOWN) return sentence;
+  const start = sentence.slice(0, SHOWN_OF_LONG).replace(/[\ud800-\udbff]$/, "");
+  const end = sentence.slice(-SHOWN_OF_LONG).replace(/^[\udc00-\udfff]/, "");
+  const left = (sentence.length - start.length - end.length).toLocaleString("en");
+  return `${start}… (${left} characters left out) …${end}`;
 }
 
 /** An address (or the name of a model, which may be one) without what may be a key in it: user name, password and query. */

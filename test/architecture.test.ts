@@ -45,11 +45,11 @@ function linesWith(pattern: RegExp, outside: (path: string) => boolean): string[
 
 /** What every folder may import. */
 const COMMON = [
+  "edit-distance.ts",
   "errors.ts",
   "event-rounds.ts",
   "json.ts",
   "long-running.ts",
-  "nearest.ts",
   "printable.ts",
   "sha256.ts",
   "system-folders.ts",

@@ -3,8 +3,8 @@ import { join } from "node:path";
 import type { BunPlugin, PluginBuilder } from "bun";
 
 /** Parts of node-llama-cpp that build from source, download or draw progress; the executable never gets there. */
-const unused = /^(cmake-js|simple-git|ora|stdout-update|yargs|validate-npm-package-name|ipull)(\/.*)?$/;
-const unusedExports = [
+const UNUSED = /^(cmake-js|simple-git|ora|stdout-update|yargs|validate-npm-package-name|ipull)(\/.*)?$/;
+const UNUSED_EXPORTS = [
   "simpleGit",
   "downloadFile",
   "downloadSequence",
@@ -34,11 +34,11 @@ export function executablePlugin(root: string, embeddedModule: string): BunPlugi
           `export const getBinsDir = () => ({ binsDir: globalThis.__memqNativeFolder, packageVersion: ${version} });`,
         ),
       );
-      virtualModule(build, unused, "unused", (path) =>
+      virtualModule(build, UNUSED, "unused", (path) =>
         lines(
           `const missing = () => { throw new Error(${JSON.stringify(`${path} is not part of this build`)}); };`,
           `export default missing;`,
-          `export const ${unusedExports.map((name) => `${name} = missing`).join(", ")};`,
+          `export const ${UNUSED_EXPORTS.map((name) => `${name} = missing`).join(", ")};`,
         ),
       );
       // Argv is read by our own table and citty gets none of it: the parser it would load for that costs a quarter of the start.

@@ -10,8 +10,8 @@ const LEAST = 0.6;
 const MOST = 20;
 
 /**
- * The stems that stand in the same contexts as another, with the cosine of their vectors, the closest first. A stem's vector is that of its commonest
- * form; names and stop words are left out.
+ * The stems that stand in the same contexts as another, with the cosine of their vectors, the closest first. A stem's vector is that of
+ * its commonest form; names and stop words are left out.
  */
 export function neighboursIn(file: string, isWord: (word: string) => boolean): Map<string, [string, number][]> {
   const stems = new Map<string, Float64Array>();

@@ -1,5 +1,5 @@
 import { MemqError, usageError } from "../errors.ts";
-import { nearestName } from "../nearest.ts";
+import { nearestName } from "../edit-distance.ts";
 import type { Program } from "../version.ts";
 import type { NumberRange, Option, OptionName } from "./options.ts";
 import { checkValue } from "./option-values.ts";

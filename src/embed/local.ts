@@ -13,11 +13,11 @@ import type { EmbedInput, EmbedReport, EmbeddingProvider } from "./types.ts";
 import { createWaiting, type Tell } from "./waiting.ts";
 
 /** Texts in one request to the model host: what is lost at most when it dies. */
-const batchSize = 16;
+const BATCH_SIZE = 16;
 /** More is never read: the model's own limit is in tokens, and this only keeps a huge text from being tokenised for nothing. */
-const maxInputBytes = 65_536;
-const defaultContextSize = 2048;
-const toldAgainMs = 10_000;
+const MAX_INPUT_BYTES = 65_536;
+const DEFAULT_CONTEXT_SIZE = 2048;
+const TOLD_AGAIN_MS = 10_000;
 
 /**
  * Opens the GGUF model that `settings.local.modelPath` names, or the default one of this kind of home. A model of the hub is
@@ -30,7 +30,7 @@ export async function openLocalProvider(
   const { modelCacheDir, threads } = settings.local;
   const space = localSpace(settings, kind);
   const spec = space.model;
-  const contextSize = settings.local.contextSize ?? environmentContextSize() ?? defaultContextSize;
+  const contextSize = settings.local.contextSize ?? environmentContextSize() ?? DEFAULT_CONTEXT_SIZE;
   const model = await unavailableOnError(async () => namedModel(spec, modelFolders(kind, modelCacheDir), threads));
   const form = promptFormOf(spec, kind);
   const shown = withoutCredentials(spec);
@@ -38,12 +38,12 @@ export async function openLocalProvider(
   return {
     ...space,
     local: true,
-    maxInputBytes,
+    maxInputBytes: MAX_INPUT_BYTES,
     media: false,
     async embedQuery(text, signal) {
       if (text.trim() === "") return new Float32Array(0);
       return unavailableOnError(async () => {
-        const query = form.query(cutToBytes(text, maxInputBytes));
+        const query = form.query(cutToBytes(text, MAX_INPUT_BYTES));
         const [vector] = await model.host().embed(model.present(), [query], { signal, contextSize, bulk: false });
         return vector ?? new Float32Array(0);
       }, signal);
@@ -51,7 +51,7 @@ export async function openLocalProvider(
     embedDocuments: (inputs, signal, report = {}) =>
       unavailableOnError(async () => {
         const path = await model.pulled(signal, report.onWait);
-        const dress = ({ text, title }: EmbedInput) => form.document(cutToBytes(text, maxInputBytes), title);
+        const dress = ({ text, title }: EmbedInput) => form.document(cutToBytes(text, MAX_INPUT_BYTES), title);
         const embed = async (texts: string[]): Promise<Float32Array[]> => {
           const vectors = await model.host().embed(path, texts, { signal, contextSize, bulk: true });
           waiting.heard();
@@ -116,7 +116,7 @@ function downloadTold(tell: Tell | undefined): (progress: DownloadProgress) => v
   let toldAt = -Infinity;
   return ({ file, received, total }) => {
     const now = performance.now();
-    if (now - toldAt < toldAgainMs) return;
+    if (now - toldAt < TOLD_AGAIN_MS) return;
     toldAt = now;
     const megabytes = (bytes: number): number => Math.round(bytes / 1e6);
     tell?.(`Downloading ${file}: ${megabytes(received)}${total > 0 ? ` of ${megabytes(total)}` : ""} MB.`);
@@ -135,8 +135,8 @@ async function embedInBatches(
     if (input.media !== undefined) refuse(index, report);
     else if (input.text.trim() !== "") wanted.push(index);
   }
-  for (let start = 0; start < wanted.length; start += batchSize) {
-    const indices = wanted.slice(start, start + batchSize);
+  for (let start = 0; start < wanted.length; start += BATCH_SIZE) {
+    const indices = wanted.slice(start, start + BATCH_SIZE);
     const made = await embed(indices.map((index) => dress(inputs[index] ?? { text: "" })));
     for (const [place, index] of indices.entries()) vectors[index] = made[place] ?? new Float32Array(0);
     await report.onVectors?.(indices, made);

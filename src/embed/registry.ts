@@ -1,6 +1,6 @@
 import { statSync } from "node:fs";
 import { homedir } from "node:os";
-import { nearestName } from "../nearest.ts";
+import { nearestName } from "../edit-distance.ts";
 import type { EmbeddingSettings } from "../home/types.ts";
 import type { JobStore } from "./batch-jobs/types.ts";
 import { systemClock, type Clock } from "./clock.ts";

@@ -1,6 +1,7 @@
 import { asMemqError, messageOf } from "../errors.ts";
 import { isObject } from "../json.ts";
 import { eventRounds } from "../event-rounds.ts";
+import { shortened } from "../printable.ts";
 import type { Frame } from "./framing.ts";
 
 /** Error numbers of JSON-RPC 2.0, of LSP (not initialised, cancelled), and ours for everything else that fails. */
@@ -20,7 +21,7 @@ export class RpcError extends Error {
   readonly data: Record<string, unknown> | undefined;
 
   constructor(kind: keyof typeof RPC_ERRORS | number, message: string, data?: Record<string, unknown>) {
-    super(message);
+    super(shortened(message));
     this.name = "RpcError";
     this.number = typeof kind === "number" ? kind : RPC_ERRORS[kind];
     this.data = data;
@@ -234,7 +235,8 @@ export function readMessage(value: unknown): ReadMessage {
 }
 
 /** An answer as it goes out. */
-type Answer = { jsonrpc: "2.0"; id: RequestId } & ({ result: unknown } | { error: ErrorBody });
+/** What is sent back for a request. */
+export type Answer = { jsonrpc: "2.0"; id: RequestId } & ({ result: unknown } | { error: ErrorBody });
 
 export type ErrorBody = { code: number; message: string; data?: Record<string, unknown> };
 

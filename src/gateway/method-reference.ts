@@ -24,7 +24,7 @@ const PARAMETERS: Readonly<Record<string, string>> = {
   tags: "only notes with all of these tags",
   asOf: "the moment that counts as now",
   explain: "adds the parts of each score, and `debug`",
-  path: "as a result names it; a citation's lines count too",
+  path: "as a result names it, or a docid (`#abc123`) of the index; a citation's lines count too",
   from: "first line",
   lines: "how many lines",
   force: "reads every file again; embeddings are reused",

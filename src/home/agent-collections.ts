@@ -1,5 +1,6 @@
 import { lstatSync } from "node:fs";
-import { basename, dirname, extname, join, relative, sep } from "node:path";
+import { basename, dirname, join, relative, sep } from "node:path";
+import { isMediaPath, type MediaRule } from "./media.ts";
 import { sha256 } from "../sha256.ts";
 import { patternList } from "./mask.ts";
 import { absolutePath, escapedGlob, type Env } from "./paths.ts";
@@ -20,17 +21,12 @@ const IGNORED_FOLDERS: readonly string[] = [
 
 const IGNORED = [`**/{${IGNORED_FOLDERS.join(",")}}/**`];
 
-const MEDIA: Record<string, readonly string[]> = {
-  image: [".jpg", ".jpeg", ".png", ".webp", ".gif", ".heic", ".heif"],
-  audio: [".mp3", ".wav", ".ogg", ".opus", ".m4a", ".aac", ".flac"],
-};
-
-const plain = { ignore: IGNORED, followLinks: false, hidden: true } as const;
+const PLAIN = { ignore: IGNORED, followLinks: false, hidden: true } as const;
 
 /** The workspace's own notes. */
 export function memoryCollection(workspace: string, includeByDefault: boolean): Collection {
   return {
-    ...plain,
+    ...PLAIN,
     name: "memory",
     root: workspace,
     patterns: ["MEMORY.md", "memory.md", "USER.md", "memory/**/*.md"],
@@ -44,7 +40,7 @@ export function memoryCollection(workspace: string, includeByDefault: boolean): 
 /** The agent's transcripts and their archives, without trajectories, checkpoints, locks and backups. */
 export function sessionsCollection(directory: string, agentId: string, includeByDefault: boolean): Collection {
   return {
-    ...plain,
+    ...PLAIN,
     name: "sessions",
     root: directory,
     patterns: ["*.jsonl", "*.jsonl.reset.*", "*.jsonl.deleted.*"],
@@ -55,17 +51,11 @@ export function sessionsCollection(directory: string, agentId: string, includeBy
   };
 }
 
-/** File extensions of the modalities asked for (`image`, `audio`, `all`; none: both). */
-export function mediaExtensions(modalities: readonly string[]): string[] {
-  const all = modalities.length === 0 || modalities.includes("all");
-  return Object.entries(MEDIA).flatMap(([kind, extensions]) => (all || modalities.includes(kind) ? extensions : []));
-}
-
 export type ExtraCollectionOptions = {
   workspace: string;
   env: Env;
   includeByDefault: boolean;
-  media: { extensions: string[]; maxFileBytes: number } | null;
+  media: MediaRule | null;
 };
 
 /**
@@ -108,7 +98,7 @@ function kindOf(path: string): "file" | "folder" | "link" | "missing" {
 }
 
 function isIndexable(path: string, media: ExtraCollectionOptions["media"]): boolean {
-  return path.endsWith(".md") || media?.extensions.includes(extname(path).toLowerCase()) === true;
+  return path.endsWith(".md") || isMediaPath(path, media);
 }
 
 function extraCollection(extra: ExtraPath, path: string, isFile: boolean, options: ExtraCollectionOptions): Collection {
@@ -117,7 +107,7 @@ function extraCollection(extra: ExtraPath, path: string, isFile: boolean, option
   const patterns = single ? [escapedGlob(basename(path))] : patternList(extra.pattern ?? "**/*.md");
   const media = options.media !== null && extra.pattern === undefined ? options.media : null;
   return {
-    ...plain,
+    ...PLAIN,
     name: extraName(extra.name ?? basename(path), path, extra.pattern),
     root,
     patterns,

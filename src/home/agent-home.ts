@@ -1,9 +1,11 @@
 import { statSync } from "node:fs";
 import { join } from "node:path";
+import { mediaExtensions } from "./media.ts";
 import { MemqError } from "../errors.ts";
 import { isForeignIndex } from "../store/foreign.ts";
+import type { VecExtension } from "../store/types.ts";
 import { textAt, type JsonObject } from "../json.ts";
-import { extraCollections, mediaExtensions, memoryCollection, sessionsCollection } from "./agent-collections.ts";
+import { extraCollections, memoryCollection, sessionsCollection } from "./agent-collections.ts";
 import { agentEmbedding } from "./agent-embedding.ts";
 import { agentIndexPath, besideForeignIndex } from "./agent-index.ts";
 import { agentSearchProfile, memorySettings } from "./agent-settings.ts";
@@ -74,6 +76,7 @@ export async function resolveAgentHome(request: AgentHomeRequest): Promise<Agent
     indexPath: ownIndexPath(
       agentIndexPath({ ...place, storePath: keys.optionalText("store.path"), configuredWorkspace: configured }),
     ),
+    extension: extensionOf(keys, stateDir, loaded.env),
     collections: collectionsOf(keys, memory, workspace, loaded.env, issues),
     configuredBy: loaded.file,
     embedding: { ...embedding, env: addedVariables(request.env, loaded.env) },
@@ -167,6 +170,14 @@ function collectionsOf(
       ? [sessionsCollection(memory.sessions.directory, memory.agentId, memory.sessions.searched)]
       : []),
   ];
+}
+
+function extensionOf(keys: KeyReader, stateDir: string, env: Env): VecExtension {
+  const path = keys.optionalText("store.vector.extensionPath");
+  return {
+    enabled: keys.flag("store.vector.enabled"),
+    ...(path === undefined ? {} : { path: absolutePath(path, stateDir, env) }),
+  };
 }
 
 /** Passages in characters, four to a token. */

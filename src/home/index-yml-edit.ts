@@ -1,10 +1,11 @@
 import { isUtf8 } from "node:buffer";
 import { readFileSync } from "node:fs";
 import type { Alias, Document, Node, YAMLMap } from "yaml";
+import { configText } from "./read-text.ts";
 import { hintOf, MemqError, reasonOf } from "../errors.ts";
 import { withWriterLock } from "../store/lock.ts";
 import { splicedYml } from "./index-yml-splice.ts";
-import { DEFAULT_PATTERN, heldBy, indexYmlDocument, writtenIndexYml } from "./index-yml.ts";
+import { DEFAULT_PATTERN, heldBy, indexYmlDocument } from "./index-yml.ts";
 import { linkedFile } from "./paths.ts";
 import { replaceFile } from "./replace-file.ts";
 
@@ -42,7 +43,7 @@ async function editLocked(
   edit: (document: Document) => boolean,
   alongside: (() => void) | undefined,
 ): Promise<boolean> {
-  const before = writtenIndexYml(path);
+  const before = configText(path);
   if (before?.includes("\uFFFD") === true) refuseOtherEncoding(path);
   const mark = before?.startsWith("\uFEFF") === true ? "\uFEFF" : "";
   const held = before?.slice(mark.length) ?? "";
@@ -71,7 +72,7 @@ function withLineEndsOf(before: string, text: string): string {
 async function editedText(before: string, path: string, edit: (document: Document) => boolean): Promise<string | null> {
   const text = before.replaceAll("\r\n", "\n");
   const document = await indexYmlDocument(text, path);
-  const edited = await indexYmlDocument(text, path);
+  const edited = document.clone();
   const held = heldBy(document, path);
   const yaml = await import("yaml");
   unfoldAliases(yaml, edited);

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Document, Pair, Range, YAMLMap } from "yaml";
 import { isObject, type JsonObject, type JsonValue } from "../json.ts";
+import { parsedDocument } from "./index-yml.ts";
 
 /** One place of the text that is written anew. */
 type Splice = { from: number; to: number; text: string };
@@ -30,7 +31,7 @@ export function splicedYml(
   }
   splices.sort((one, other) => other.from - one.from);
   const spliced = splices.reduce((rest, { from, to, text: put }) => rest.slice(0, from) + put + rest.slice(to), text);
-  const read = yaml.parseDocument(spliced);
+  const read = parsedDocument(yaml, spliced, new yaml.LineCounter());
   if (read.errors.length > 0 || hasStrayAlias(yaml, read)) return null;
   return isDeepStrictEqual(read.toJS(), after) ? spliced : null;
 }

@@ -1,12 +1,12 @@
-import type { Document } from "yaml";
-import { MemqError, messageOf, reasonOf } from "../errors.ts";
+import type { Document, LineCounter } from "yaml";
+import { MemqError, messageOf } from "../errors.ts";
 import { isObject, valueAt, type JsonObject, type JsonValue } from "../json.ts";
-import { nearestName } from "../nearest.ts";
+import { nearestName } from "../edit-distance.ts";
 import { sha256 } from "../sha256.ts";
 import type { StoredCollection } from "../store/collections.ts";
 import { isExclusion } from "./mask.ts";
 import { wrongType } from "./key-values.ts";
-import { textOfFile } from "./read-text.ts";
+import { configText } from "./read-text.ts";
 
 /** One collection of `index.yml`. */
 export type QmdCollectionConfig = {
@@ -59,21 +59,8 @@ export function emptyQmdConfig(): QmdConfig {
 
 /** The text of `index.yml` without a byte order mark, or null when there is none. */
 function indexYmlText(path: string): string | null {
-  const text = writtenIndexYml(path);
+  const text = configText(path);
   return text?.startsWith("\uFEFF") === true ? text.slice(1) : text;
-}
-
-/** The text of `index.yml` as it stands, or null when there is none. */
-export function writtenIndexYml(path: string): string | null {
-  try {
-    return textOfFile(path);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
-    throw new MemqError("CONFIG_UNREADABLE", `The configuration file ${path} can't be read: ${reasonOf(error)}.`, {
-      hint: "Check its permissions, and that it is a regular file.",
-      cause: error,
-    });
-  }
 }
 
 async function parsedYaml(written: string, path: string): Promise<JsonObject> {
@@ -146,19 +133,47 @@ export function heldBy(document: Document, path: string): JsonObject {
 
 /** The text of `index.yml` as a document that keeps its comments; throws `CONFIG_SYNTAX` for what can't be read in full. */
 export async function indexYmlDocument(text: string, path: string): Promise<Document> {
-  const { isAlias, isMap, isScalar, LineCounter, parseDocument, visit } = await import("yaml");
-  const lines = new LineCounter();
-  const document = parseDocument(text, { lineCounter: lines });
+  const yaml = await import("yaml");
+  const lines = new yaml.LineCounter();
+  const document = parsedDocument(yaml, text, lines);
   const problem = document.errors[0];
   if (problem !== undefined) throw yamlError(path, problem);
   // `pattern: **/*.md` without quotes is an alias to nowhere, which only shows when it is followed.
-  visit(document, (_key, node) => {
-    if (!isAlias(node) || node.resolve(document) !== undefined) return;
+  yaml.visit(document, (_key, node) => {
+    if (!yaml.isAlias(node) || node.resolve(document) !== undefined) return;
     const message = `*${node.source} refers to no anchor; a pattern that begins with * needs quotes`;
     throw yamlError(path, { message, linePos: [lines.linePos(node.range?.[0] ?? 0)] });
   });
-  if (isScalar(document.contents) && document.contents.value === null) document.contents = null;
-  if (document.contents !== null && !isMap(document.contents)) throw notAMap(path);
+  const { contents } = document;
+  if (yaml.isScalar(contents) && contents.value === null) document.contents = null;
+  else if (contents !== null && !yaml.isMap(contents)) throw notAMap(path);
+  return document;
+}
+
+/** A document with its errors. The parser itself would compare each key with all others of its map: minutes for thousands of them. */
+export function parsedDocument(
+  { isScalar, parseDocument, visit, YAMLParseError }: typeof import("yaml"),
+  text: string,
+  lineCounter: LineCounter,
+): Document {
+  const document = parseDocument(text, { lineCounter, uniqueKeys: false });
+  if (document.errors.length > 0) return document;
+  visit(document, {
+    Map(_key, { items }) {
+      const seen = new Set<unknown>();
+      for (const { key } of items) {
+        if (!isScalar(key)) continue;
+        if (seen.has(key.value)) {
+          const [from, to] = key.range ?? [0, 0];
+          const error = new YAMLParseError([from, to], "DUPLICATE_KEY", "Map keys must be unique");
+          document.errors.push(Object.assign(error, { linePos: [lineCounter.linePos(from)] }));
+          return visit.BREAK;
+        }
+        seen.add(key.value);
+      }
+      return undefined;
+    },
+  });
   return document;
 }
 

@@ -86,10 +86,14 @@ const index: KeySpec[] = [
   search(
     "store.vector.enabled",
     "boolean",
-    "Accepted and without effect: answers are the same with the vector extension of SQLite and without it.",
+    "Whether vectors are kept and searched by SQLite's vector extension; else in process, with the same answers.",
     on,
   ),
-  search("store.vector.extensionPath", "text", "Accepted and without effect: the vector extension is built in."),
+  search(
+    "store.vector.extensionPath",
+    "text",
+    "The library of another vector extension than the one that is built in.",
+  ),
   search("store.fts.tokenizer", "choice", "Accepted and without effect: words of every script are found.", {
     default: "unicode61",
     values: ["unicode61", "trigram"],
@@ -262,7 +266,7 @@ const surroundings: KeySpec[] = [
   root(
     "tools.sessions.visibility",
     "choice",
-    "Which transcripts a search sees: the session's own, those it spawned too, the agent's, or all.",
+    "Which transcripts a search sees: the session's own, those it spawned too, all of its agent, or also those of other agents that it may ask.",
     {
       default: "all",
       values: ["self", "tree", "agent", "all"],

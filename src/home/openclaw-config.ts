@@ -4,7 +4,7 @@ import { isObject, merged, type JsonObject, type JsonValue } from "../json.ts";
 import { envBlock, joinedEnv, parseDotEnv, withVariables, type MissingVariable } from "./env-vars.ts";
 import { type FileStamp, stampOf } from "./file-stamp.ts";
 import type { Env } from "./paths.ts";
-import { textOfFile } from "./read-text.ts";
+import { configText, textOfFile } from "./read-text.ts";
 import { configFile, stateFolder } from "./state-dir.ts";
 
 /** OpenClaw's configuration, read. */
@@ -82,7 +82,7 @@ function variableMissing({ path, variable }: MissingVariable): MemqError {
 }
 
 async function readConfig(file: ReturnType<typeof configFile>, issues: string[]): Promise<JsonObject | null> {
-  const text = readText(file.path);
+  const text = configText(file.path);
   if (text === null) {
     if (file.namedBy === "option") {
       throw new MemqError("CONFIG_MISSING", `There is no configuration file ${file.path}.`, {
@@ -100,19 +100,6 @@ async function readConfig(file: ReturnType<typeof configFile>, issues: string[])
   throw new MemqError("CONFIG_SYNTAX", `The configuration file ${file.path} must hold an object.`, {
     hint: "Put everything between { and }.",
   });
-}
-
-/** The text of a file, or null when there is none; anything else that goes wrong is `CONFIG_UNREADABLE`. */
-function readText(path: string): string | null {
-  try {
-    return textOfFile(path);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
-    throw new MemqError("CONFIG_UNREADABLE", `The configuration file ${path} can't be read: ${reasonOf(error)}.`, {
-      hint: "Check its permissions, and that it is a regular file.",
-      cause: error,
-    });
-  }
 }
 
 function readDotEnv(folder: string, issues: string[]): Record<string, string> {
@@ -213,7 +200,7 @@ async function includedFile(name: string, including: Including): Promise<JsonVal
     throw includeError(`$include in ${from} goes deeper than ${MAX_INCLUDE_DEPTH} files`);
   }
   if (files.left-- === 0) throw includeError(`$include in ${chain[0]} leads to more than ${MAX_INCLUDED_FILES} files`);
-  const text = readText(path);
+  const text = configText(path);
   if (text === null) throw includeError(`$include in ${from} names ${path}, which does not exist`);
   return withIncludes(await parseJson5(text, path), { chain: [...chain, path], files });
 }

@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
+import { MemqError } from "../errors.ts";
 import { emptyQmdConfig, readQmdConfig, type QmdCollectionConfig, type QmdConfig } from "./index-yml.ts";
 import { patternList } from "./mask.ts";
 import { absolutePath, envText, xdgFolder, type Env } from "./paths.ts";
@@ -170,7 +171,14 @@ function projectConfig(folder: string): string | null {
   }
 }
 
-/** A name stays; a path becomes its absolute form with `_` between its parts (`/tmp/a` is `tmp_a`). */
+/**
+ * A name stays; a path becomes its absolute form with `_` between its parts (`/tmp/a` is `tmp_a`). Throws `INDEX_NAME` where that leaves
+ * nothing: the documents' names could not say which index they are in.
+ */
 function indexFileName(index: string, cwd: string): string {
-  return index.includes("/") ? resolve(cwd, index).replaceAll("/", "_").replace(/^_+/, "") : index;
+  const name = index.includes("/") ? resolve(cwd, index).replaceAll("/", "_").replace(/^_+/, "") : index;
+  if (name !== "") return name;
+  throw new MemqError("INDEX_NAME", `'${index}' leaves no name for an index.`, {
+    hint: "Choose a name, as in --index work.",
+  });
 }

@@ -3,7 +3,7 @@ import { agentEntries } from "./agents.ts";
 import { checkedValue, wrongType } from "./key-values.ts";
 import type { KeySpec } from "./key-spec.ts";
 import { KEYS } from "./keys.ts";
-import { nearestName } from "../nearest.ts";
+import { nearestName } from "../edit-distance.ts";
 import { withoutCredentials } from "../printable.ts";
 
 /** One key with what it came to and where that stood: a path of the configuration, or `default`. */
@@ -56,7 +56,7 @@ export function resolveKeys(config: JsonObject, agentId: string): ResolvedKeys {
 export function explainKeys(config: JsonObject, agentId: string): { key: string; value: JsonValue; origin: string }[] {
   return resolveKeys(config, agentId).all.map(({ key, value, origin }) => ({
     key: key.path,
-    value: shownValue(key, value),
+    value: origin === "default" ? (value ?? null) : shownValue(key, value),
     origin,
   }));
 }

@@ -1,4 +1,6 @@
+import type { MediaRule } from "./media.ts";
 import type { Cutting } from "../notes/types.ts";
+import type { VecExtension } from "../store/types.ts";
 import type { FileStamp } from "./file-stamp.ts";
 
 /** A named root folder with a pattern. */
@@ -25,7 +27,7 @@ export type Collection = {
   /** Put before the relative path where the memory surface prints or reads a path: "" for the workspace, "../team-docs/", … */
   pathPrefix: string;
   /** Image and audio files are taken too (extra paths of an agent with multimodal memory). */
-  media?: { extensions: string[]; maxFileBytes: number };
+  media?: MediaRule;
 };
 
 /** Where embeddings come from, resolved from configuration; keys are already looked up and never printed. */
@@ -48,7 +50,10 @@ export type EmbeddingSettings = {
   headers: Record<string, string>;
   /** Where the agent's auth profiles stand, for the message about a missing key; "" in a qmd home. */
   authStore: string;
-  /** Only of the provider, the fallback and, with `auto`, those tried up to the first that has a key. Per provider id: key, base URL, headers and API kind of `models.providers.<id>`, the auth profiles and the environment. */
+  /**
+   * Only of the provider, the fallback and, with `auto`, those tried up to the first that has a key. Per provider id: key, base URL,
+   * headers and API kind of `models.providers.<id>`, the auth profiles and the environment.
+   */
   credentials: Record<string, ProviderCredentials>;
   local: { modelPath?: string; modelCacheDir?: string; contextSize?: number; threads?: number };
   batch: { enabled: boolean; wait: boolean; concurrency: number; pollIntervalMs: number; timeoutMinutes: number };
@@ -208,6 +213,8 @@ export type Home = {
   workspace?: string;
   /** Absolute path of the index file. */
   indexPath: string;
+  /** For an agent home, whether and from where the vector extension of SQLite is loaded. */
+  extension?: VecExtension;
   collections: Collection[];
   /** For an agent home, the file that says which collections there are, as it was then. */
   configuredBy?: FileStamp;

@@ -1,12 +1,13 @@
 /* MCP clients that keep their servers in a file: which file, and how a server is written there. */
 import { basename, join } from "node:path";
+import { configText } from "../home/read-text.ts";
 import { usageError } from "../errors.ts";
 import type { JsonObject, JsonValue } from "../json.ts";
 import { isObject, objectAt } from "../json.ts";
 import { absolutePath, envText, userHome, type Env } from "../home/paths.ts";
 import { withValue } from "./json5-edit.ts";
 import type { Change, Client, Launch, SetupRequest } from "./setup.ts";
-import { parsedObject, textOrNull } from "./setup.ts";
+import { parsedObject } from "./setup.ts";
 import type { ServerCommand } from "./toml-edit.ts";
 import { withServerTable } from "./toml-edit.ts";
 
@@ -53,7 +54,7 @@ export const MCP_CLIENTS: Client[] = CLIENTS.map((client) => ({
 
   async plan(request) {
     const file = fileOf(client, request);
-    const before = await textOrNull(file);
+    const before = configText(file);
     const data = parsedObject(before ?? "", file, client.syntax);
     let after: string | null = before ?? "";
     const changes: Change[] = [];
@@ -83,7 +84,7 @@ export const MCP_CLIENTS: Client[] = CLIENTS.map((client) => ({
 
   async launches(request) {
     const file = fileOf(client, request);
-    const data = parsedObject((await textOrNull(file)) ?? "", file, client.syntax);
+    const data = parsedObject(configText(file) ?? "", file, client.syntax);
     const servers = Object.entries(objectAt(data, [client.group]) ?? {}).filter(([name]) => /^memq(-|$)/.test(name));
     return { file, launches: servers.map(([name, server]) => launchOf(client.id, file, name, server)) };
   },

@@ -4,7 +4,7 @@ import { MemqError, messageOf, reasonOf } from "../errors.ts";
 import type { JsonObject, JsonValue } from "../json.ts";
 import { isObject } from "../json.ts";
 import { realPath, type Env } from "../home/paths.ts";
-import { textOfFile } from "../home/read-text.ts";
+import { configText } from "../home/read-text.ts";
 import { replaceFile } from "../home/replace-file.ts";
 
 /** What a person asks for; what is not given is looked up where the client looks. */
@@ -63,16 +63,6 @@ export type Client = {
   launches(request: Omit<SetupRequest, "command">): Promise<{ file: string; launches: Launch[] }>;
 };
 
-/** The text of a file, or null when there is none. Errors: `CONFIG_UNREADABLE`. */
-export async function textOrNull(path: string): Promise<string | null> {
-  try {
-    return textOfFile(path);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
-    throw new MemqError("CONFIG_UNREADABLE", `The configuration file ${path} can't be read: ${reasonOf(error)}.`);
-  }
-}
-
 /** The object that a configuration text holds. Errors: `CONFIG_SYNTAX`, so that a broken file is never touched. */
 export function parsedObject(text: string, path: string, syntax: "JSON5" | "TOML"): JsonObject {
   let data: unknown;
@@ -104,7 +94,7 @@ export function hasChanges({ before, after, files }: SetupPlan): boolean {
 export async function applyPlan({ file, before, after, files }: SetupPlan): Promise<string | null> {
   try {
     const edits = after !== null && after !== before;
-    if (edits && (await textOrNull(file)) !== before) {
+    if (edits && configText(file) !== before) {
       throw new MemqError("CONFIG_CHANGED", `The configuration file ${file} has just been changed by somebody else.`, {
         hint: "Nothing was written; run the command again.",
       });

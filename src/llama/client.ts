@@ -16,7 +16,8 @@ export type ModelHostOptions = {
 
 export type CallOptions = {
   signal?: AbortSignal;
-  /** Tokens; the model's own limit when that is lower. */ contextSize?: number;
+  /** Tokens; the model's own limit when that is lower. */
+  contextSize?: number;
 };
 
 /** The model host as its clients see it; models are paths of GGUF files. */

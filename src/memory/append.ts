@@ -1,6 +1,7 @@
 import { constants } from "node:fs";
 import { type FileHandle, lstat, mkdir, open, readFile, realpath, stat } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
+import { isAscii } from "../search/scripts.ts";
 import { asMemqError, MemqError } from "../errors.ts";
 import type { AgentHome } from "../home/agent-home.ts";
 import { decodeNote, MAX_NOTE_BYTES, MAX_NOTE_MB } from "../notes/decode.ts";
@@ -36,8 +37,8 @@ export async function appendToMemory(options: {
   date?: string | undefined;
   timeZone?: string;
   now: number;
-  /** Where appends wait for each other if not beside the note, a path in the state folder; without it nobody else may append. */
-  lock?: string;
+  /** Where appends wait for each other if not beside the note: a path in the state folder. */
+  lock: string;
   signal?: AbortSignal | undefined;
 }): Promise<AppendResult> {
   const { workspace, target, lock, signal } = options;
@@ -68,8 +69,7 @@ export async function appendToMemory(options: {
   const heading = target === "daily" ? `# ${date}\n\n` : "";
   try {
     const note = await placeOf(workspace, path);
-    const append = (): Promise<AppendedLines> => appendLines(note, path, text, heading);
-    const lines = await (lock === undefined ? append() : whileOnlyAppender(lock, note, append, signal));
+    const lines = await whileOnlyAppender(lock, note, () => appendLines(note, path, text, heading), signal);
     return { path, ...lines };
   } catch (error) {
     if (error instanceof MemqError) throw error;
@@ -165,10 +165,6 @@ function refuseOtherEncoding(bytes: Uint8Array, text: string, path: string): voi
   });
 }
 
-function isAscii(text: string): boolean {
-  return Buffer.byteLength(text) === text.length;
-}
-
 async function refuseLinks(workspace: string, full: string, path: string): Promise<void> {
   const root = await realpath(workspace);
   const folder = await realpath(dirname(full));
@@ -176,7 +172,7 @@ async function refuseLinks(workspace: string, full: string, path: string): Promi
   const linked = await lstat(full)
     .then((stat) => !stat.isFile())
     .catch(() => false);
-  if (linked || inside.startsWith("..") || inside !== relative(workspace, dirname(full))) {
+  if (linked || inside !== relative(workspace, dirname(full))) {
     throw new MemqError("MEMORY_PATH_NOT_ALLOWED", `${path} is, or lies behind, a symbolic link.`, {
       hint: "memq only appends to regular files inside the workspace.",
     });

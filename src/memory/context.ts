@@ -10,7 +10,8 @@ export type ContextFile = { path: string; text: string; truncated: boolean };
 
 export type SessionContext = {
   files: ContextFile[];
-  /** What was left out though it is there, and why. */ warning?: string;
+  /** What was left out though it is there, and why. */
+  warning?: string;
 };
 
 /** A file longer than this is cut, as gateways do with the files they load at a session's start. */

@@ -7,7 +7,7 @@ import { eventRounds } from "../event-rounds.ts";
 import type { ServedAgent } from "./backend.ts";
 import { openEngineSync } from "./engine-sync.ts";
 import type { GetAnswer, GetRequest } from "./get.ts";
-import { indexReader } from "./index-reader.ts";
+import { type IndexReader, indexReader } from "./index-reader.ts";
 import { providerOpener } from "./provider.ts";
 import type { MemorySearchAnswer, MemorySearchRequest, SearchContext } from "./search.ts";
 import { answerWithoutIndex, searchMemory } from "./search.ts";
@@ -72,8 +72,8 @@ export function indexAnswer(report: SyncReport): IndexAnswer {
 
 /** Serves an agent's memory; a live one begins a first sync at once. What syncs is read only where something is to be synced. */
 export async function openMemoryEngine(agent: ServedAgent, options: EngineOptions): Promise<MemoryEngine> {
-  const { home, memory } = agent;
-  const reader = indexReader(home.indexPath, options.live);
+  const { home } = agent;
+  const reader = indexReader({ path: home.indexPath, extension: home.extension }, options.live);
   const provider = providerOpener(agent);
   const sync = await openEngineSync(agent, { reader, provider }, options);
 
@@ -106,10 +106,7 @@ export async function openMemoryEngine(agent: ServedAgent, options: EngineOption
       return sync.watching;
     },
     search,
-    async get(request) {
-      const { readNote } = await import("./get.ts");
-      return readNote(agent, request, memory.limits.getChars);
-    },
+    get: (request) => noteOf(agent, reader, request),
     index: (wanted) => sync.index(wanted),
     async status({ deep, looks = false }) {
       const { memoryStatus } = await import("./status.ts");
@@ -134,6 +131,13 @@ export async function openMemoryEngine(agent: ServedAgent, options: EngineOption
       if (options.live) removeJournal(home.indexPath);
     },
   };
+}
+
+/** Reads a note; of names the index is asked only for a docid. */
+async function noteOf(agent: ServedAgent, reader: IndexReader, request: GetRequest): Promise<GetAnswer> {
+  const [{ readNote }, { documentByDocid }] = await Promise.all([import("./get.ts"), import("../search/resolve.ts")]);
+  const documentOf = (docid: string) => reader.now((index) => documentByDocid({ home: agent.home, index }, docid));
+  return readNote({ ...agent, documentOf }, request, agent.memory.limits.getChars);
 }
 
 /** How long a search may take: as long as its caller waits, and with the qmd backend never longer than its limit. */

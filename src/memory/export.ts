@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { mkdir, open, readFile, readdir, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { setImmediate } from "node:timers/promises";
+import { DAY_MS } from "../notes/dates.ts";
 import { asMemqError, MemqError } from "../errors.ts";
 import { isTranscriptName, renderTranscript, sessionIdOf } from "../notes/transcript.ts";
 import { exportedName, exportedSessionId } from "./sessions.ts";
@@ -58,8 +59,6 @@ export async function exportSessions(options: ExportOptions): Promise<ExportRepo
   }
   return report;
 }
-
-const DAY_MS = 86_400_000;
 
 /** Answers with `instead` for what does not exist; any other failure stays one: an unreadable folder is not an empty one. */
 function unlessMissing<T>(instead: T): (error: NodeJS.ErrnoException) => T {

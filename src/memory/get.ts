@@ -4,10 +4,15 @@ import { reasonOf } from "../errors.ts";
 import type { Env } from "../home/paths.ts";
 import type { Home } from "../home/types.ts";
 import { decodeNote, MAX_NOTE_BYTES, MAX_NOTE_MB } from "../notes/decode.ts";
+import { docidOf, type Resolution } from "../search/resolve.ts";
+import { shortened } from "../printable.ts";
 import { cutAtGrapheme } from "../search/snippet.ts";
 import { type NotePlace, notePlaces, wayBelow } from "./note-place.ts";
 
-/** What is asked of a note: all of it, or `lines` lines from line `from` on (1-based). `path` may be a citation, with lines of its own. */
+/**
+ * What is asked of a note: all of it, or `lines` lines from line `from` on (1-based). `path` may be a citation, with lines of its own,
+ * or a docid (`#abc123`).
+ */
 export type GetRequest = { path: string; from?: number | undefined; lines?: number | undefined };
 
 export type GetAnswer = {
@@ -25,27 +30,56 @@ export type GetAnswer = {
   code?: "MEMORY_PATH_NOT_ALLOWED" | "MEMORY_READ_FAILED";
 };
 
+/** An agent's home, and the look into its index for a docid's digits. */
+export type NoteReader = { home: Home; env: Env; documentOf: (docid: string) => Resolution };
+
 /**
  * Reads a note as it is on disk now, by any name that a surface printed for it: what a scan of the memory folders and the extra
  * paths takes up, any Markdown below `memory/`, hidden notes included, `MEMORY.md`, `USER.md` and `DREAMS.md`. Nothing behind
  * `..`, an absolute path, a NUL or a symbolic link at any part of the path leads out, and transcripts are not read. A missing
  * file is an empty text; a refusal is an answer too, since the agent goes on either way.
  */
-export function readNote({ home, env }: { home: Home; env: Env }, request: GetRequest, maxChars: number): GetAnswer {
+export function readNote(reader: NoteReader, request: GetRequest, maxChars: number): GetAnswer {
+  const { home, env } = reader;
   const whole = { ...request, path: request.path.trim() };
   const cited = uncited(whole);
+  const asked = cited === null ? [whole] : [whole, cited];
   // The likeliest first; of notes that are not there the last, whose name holds no lines.
   let missing: NotePlace | null = null;
-  for (const { path, ...window } of cited === null ? [whole] : [whole, cited]) {
+  for (const { path, ...window } of asked) {
     for (const place of notePlaces(home, env, path)) {
       const read = readPlace(place, window, maxChars);
       if (read !== null) return read;
       missing = place;
     }
   }
+  for (const one of asked) {
+    const read = readDocid(reader, one, maxChars);
+    if (read !== null) return read;
+  }
   if (missing !== null) return { text: "", path: missing.path };
   const { path } = cited ?? whole;
   return refusal(path, "MEMORY_PATH_NOT_ALLOWED", `${quoted(path)} is not a note of this memory.`);
+}
+
+/** The note that a docid stands for, where it may be read by its path too; null for what is no docid of a note here. */
+function readDocid(reader: NoteReader, { path: name, ...window }: GetRequest, maxChars: number): GetAnswer | null {
+  const { home, env, documentOf } = reader;
+  const docid = docidOf(name);
+  const found = docid === null ? null : documentOf(docid);
+  if (found === null || found.kind === "missing") return null;
+  const documents = found.kind === "document" ? [found.document] : found.documents;
+  const places = documents.flatMap(({ collection, path }) => {
+    const owner = home.collections.find((one) => one.name === collection && one.source !== "sessions");
+    return owner === undefined ? [] : notePlaces(home, env, `${owner.pathPrefix}${path}`).slice(0, 1);
+  });
+  const [place] = places;
+  if (place === undefined) return null;
+  if (places.length > 1) {
+    const paths = places.map(({ path }) => quoted(path)).join(", ");
+    return refusal(name, "MEMORY_READ_FAILED", `${quoted(name)} stands for several notes: ${paths}.`);
+  }
+  return readPlace(place, window, maxChars) ?? { text: "", path: place.path };
 }
 
 /** Null when nothing is there. */
@@ -79,7 +113,10 @@ function uncited({ path, from, lines }: GetRequest): GetRequest | null {
   return { path: note, from: from ?? Number(start), lines: lines ?? (from === undefined ? count : undefined) };
 }
 
-/** The bytes, null when there is no such file, "link" when a symbolic link or something that is no file stands in the way, "large" for no note's size. */
+/**
+ * The bytes, null when there is no such file, "link" when a symbolic link or something that is no file stands in the way, "large" for no
+ * note's size.
+ */
 function readInside({ root, parts, followLinks }: NotePlace): Uint8Array | null | "link" | "large" {
   let path = root;
   try {
@@ -146,7 +183,7 @@ function windowOf(text: string, request: Omit<GetRequest, "path">, maxChars: num
 }
 
 function refusal(path: string, code: NonNullable<GetAnswer["code"]>, error: string): GetAnswer {
-  return { text: "", path, disabled: true, error, code };
+  return { text: "", path, disabled: true, error: shortened(error), code };
 }
 
 function quoted(path: string): string {

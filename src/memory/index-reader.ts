@@ -1,8 +1,8 @@
-import { statSync } from "node:fs";
+import { inodeOf } from "../home/file-stamp.ts";
 import { MemqError } from "../errors.ts";
 import { isDamage, isDiskFault, reportDamage } from "../store/damage.ts";
-import { openIndex } from "../store/open.ts";
-import type { Index } from "../store/types.ts";
+import { isBehindFile, openIndex } from "../store/open.ts";
+import type { Index, VecExtension } from "../store/types.ts";
 import { keepVectorCodes } from "../store/vector-codes.ts";
 
 /** An index that is kept open for reading, and opened again when a writer made, migrated or replaced the file. */
@@ -19,11 +19,12 @@ export type IndexReader = {
 /** With the inodes of the file and of its journal. */
 type Held = { index: Index; inode: number; journal: number; users: number; retired: boolean };
 
-type Reader = { path: string; live: boolean; held: Held | null };
+type Place = { path: string; extension?: VecExtension | undefined };
+type Reader = Place & { live: boolean; held: Held | null };
 
-/** Reads the index at `path`; a process that stays (`live`) also keeps codes of its vectors in memory. */
-export function indexReader(path: string, live: boolean): IndexReader {
-  const reader: Reader = { path, live, held: null };
+/** Reads the index at a place; a process that stays (`live`) also keeps codes of its vectors in memory. */
+export function indexReader(place: Place, live: boolean): IndexReader {
+  const reader: Reader = { ...place, live, held: null };
   return {
     now(work) {
       try {
@@ -74,11 +75,11 @@ async function lend<T>(reader: Reader, work: (index: Index) => Promise<T> | T): 
 }
 
 function currentHeld(reader: Reader): Held {
-  const { path, live, held } = reader;
+  const { path, extension, live, held } = reader;
   const inode = inodeOf(path);
   if (held !== null && !isOld(held, path, inode)) return held;
   retire(reader);
-  const index = openIndex(path, { mode: "read" });
+  const index = openIndex(path, { mode: "read", extension });
   if (live && index.state === "ready") keepVectorCodes(index);
   return (reader.held = { index, inode, journal: inodeOf(`${path}-wal`), users: 0, retired: false });
 }
@@ -86,11 +87,7 @@ function currentHeld(reader: Reader): Held {
 /** Whether the file or its journal is another one by now, or may have been prepared. */
 function isOld({ index, ...held }: Held, path: string, inode: number): boolean {
   if (held.inode !== inode || (index.state !== "ready" && inode !== 0)) return true;
-  return held.journal !== inodeOf(`${path}-wal`);
-}
-
-function inodeOf(path: string): number {
-  return statSync(path, { throwIfNoEntry: false })?.ino ?? 0;
+  return held.journal !== inodeOf(`${path}-wal`) || isBehindFile(index);
 }
 
 function retire(reader: Reader): void {
@@ -111,7 +108,8 @@ function noted(reader: Reader, error: unknown, own: Held): unknown {
   const { path } = reader;
   if (isDiskFault(error) && reader.held === own) retire(reader);
   if (!isDamage(error) || own.index.state !== "ready") return error;
-  reportDamage(path, own.inode);
+  // Pages from before and after a change don't fit together, and nothing is wrong with the file.
+  if (!isBehindFile(own.index)) reportDamage(path, own.inode);
   if (reader.held === own) retire(reader);
   return new DamageMet("INDEX_DAMAGED", `The index ${path} is damaged.`, {
     hint: "The next update sets it aside and rebuilds it from your notes.",

@@ -5,6 +5,7 @@ import type { EmbeddingProvider } from "../embed/types.ts";
 import type { EmbeddingSettings } from "../home/types.ts";
 import { understands } from "../search/vector.ts";
 import { servingIdentity } from "../store/identity.ts";
+import { readFallbackReason } from "../store/meta.ts";
 import type { Index, VectorIdentity } from "../store/types.ts";
 import { byDeadline } from "./deadline.ts";
 
@@ -82,7 +83,7 @@ async function openFor(asked: Asked, index: Index): Promise<QueryEmbedding> {
   const serving = servingIdentity(index);
   if (serving === null || (first.provider !== undefined && understands(first.provider, serving))) return first;
   if (first.provider !== undefined && first.fallback === undefined && embedding.fallback !== "none") {
-    const reason = `${embedding.provider} could not embed the notes`;
+    const reason = readFallbackReason(index) ?? `${embedding.provider} could not embed the notes`;
     const standIn = await other(asked, "fallback", serving, ({ openFallback }) =>
       openFallback(embedding, options, reason),
     );

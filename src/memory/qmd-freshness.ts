@@ -41,7 +41,10 @@ type Updates = {
   watcher: Watcher | null;
 };
 
-/** Keeps the qmd home of a living process up to date. Two updates are at least `debounceMs` apart: what calls for one earlier is waited with, not forgotten. */
+/**
+ * Keeps the qmd home of a living process up to date. Two updates are at least `debounceMs` apart: what calls for one earlier is waited
+ * with, not forgotten.
+ */
 export function keepQmdFresh({ home, memory }: ServedAgent, options: QmdFreshnessOptions): KeptFresh {
   const { update, searchMode } = memory.qmd;
   const timers: ReturnType<typeof setInterval>[] = [];

@@ -18,7 +18,7 @@ import { readSessions } from "./session-list.ts";
 import { exportedSessionId, hasTranscripts, sessionFacts } from "./sessions.ts";
 import type { UnavailableAnswer } from "./unavailable.ts";
 import { memoryDisabled, providerUnavailable, sessionsUnavailable } from "./unavailable.ts";
-import { mayAskAgent, visibleSessionIds } from "./visibility.ts";
+import { mayAskAgent, seesAll, visibleSessionIds } from "./visibility.ts";
 
 export type MemorySearchRequest = {
   query: string;
@@ -93,7 +93,7 @@ export function answerWithoutIndex(agent: ServedAgent, request: MemorySearchRequ
   if (!memory.enabled) return memoryDisabled(memory);
   const verdict = judgeScope(memory.scope, request.sessionKey, request.chatType);
   if (!verdict.allowed) return { results: [], denied: true, reason: verdict.reason };
-  const asking = sessionFacts(request.sessionKey).agentId ?? memory.agentId;
+  const asking = askingAgent(request, memory.agentId);
   if (!mayAskAgent(asking, memory.agentId, memory.agentToAgent)) {
     const reason = `agent ${asking} may not search the memory of agent ${memory.agentId} (tools.agentToAgent)`;
     return { results: [], denied: true, reason };
@@ -102,6 +102,11 @@ export function answerWithoutIndex(agent: ServedAgent, request: MemorySearchRequ
     return sessionsUnavailable(agent.backend, memory.qmd.sessions.enabled);
   }
   return null;
+}
+
+/** The agent whose session asks; the one that is asked where the session key names none. */
+function askingAgent({ sessionKey }: Pick<MemorySearchRequest, "sessionKey">, asked: string): string {
+  return sessionFacts(sessionKey).agentId ?? asked;
 }
 
 /**
@@ -172,11 +177,12 @@ function transcriptFilter(
   { sessionKey, byOwner }: MemorySearchRequest,
 ): SearchRequest["visible"] | null {
   const transcripts = new Set(collections.filter(({ source }) => source === "sessions").map(({ name }) => name));
-  if (transcripts.size === 0 || memory.visibility === "agent" || memory.visibility === "all") return null;
+  const isOther = askingAgent({ sessionKey }, memory.agentId) !== memory.agentId;
+  if (transcripts.size === 0 || seesAll(memory.visibility, isOther)) return null;
   if (byOwner && sessionKey === undefined) return null;
   const sessions = readSessions(home.stateDir ?? "", memory.agentId);
   const ids = visibleSessionIds(memory.visibility, sessionKey, sessions);
-  return ({ collection, path }) => !transcripts.has(collection) || ids === null || ids.has(sessionOf(path));
+  return ({ collection, path }) => !transcripts.has(collection) || ids.has(sessionOf(path));
 }
 
 /** The session of a transcript, or of the note that it was exported to. */

@@ -1,11 +1,10 @@
 import { existsSync } from "node:fs";
 import { identityOf } from "../embed/identity.ts";
 import { keyOriginOf, probedProvider, type ProviderProbe } from "../embed/probe.ts";
-import type { EmbeddingProvider } from "../embed/types.ts";
 import type { JsonValue } from "../json.ts";
 import { explainKeys } from "../home/resolve-keys.ts";
 import type { Collection, Home } from "../home/types.ts";
-import { withoutCredentials } from "../printable.ts";
+import { onOneLine, withoutCredentials } from "../printable.ts";
 import { cachedVectorCount } from "../store/cache.ts";
 import { documentCounts } from "../store/documents.ts";
 import { nextIdentity, servingIdentity } from "../store/identity.ts";
@@ -42,6 +41,9 @@ export type MemoryStatus = {
     enabled: boolean;
     available: boolean;
     engine: "vec0" | "packed";
+    /** Another sqlite-vec than ours, as configured, and why it could not be loaded. */
+    extensionPath?: string;
+    loadError?: string;
     dims?: number;
     missing: number;
     /** Vectors of another model that are made beside those that serve, or will be by the next sync, and passages that lack one. */
@@ -116,10 +118,8 @@ export async function memoryStatus(context: StatusContext): Promise<MemoryStatus
     },
     custom: {
       searchMode: provider === undefined ? "keyword" : "hybrid",
-      ...(provider === undefined && reason !== undefined
-        ? { providerUnavailableReason: reason.replace(/\s*\n\s*/g, " ") }
-        : {}),
-      ...(context.deep ? { providerOrigin: providerOrigin(agent, provider) } : {}),
+      ...(provider === undefined && reason !== undefined ? { providerUnavailableReason: onOneLine(reason) } : {}),
+      ...(context.deep ? { providerOrigin: providerOrigin(agent, opened) } : {}),
       ...(identity === null ? {} : { indexIdentity: identity }),
     },
     storage: { databaseBytes: file, walBytes: wal },
@@ -158,10 +158,14 @@ function vectorStatus(
   identity: VectorIdentity | null,
 ): MemoryStatus["vector"] {
   const dims = vectorDimensions(index);
+  const engine = loadVec(index);
+  const { extension, extensionError: loadError } = index;
   return {
     enabled: agent.home.embedding.provider !== "none",
     available: dims !== null,
-    engine: loadVec(index),
+    engine,
+    ...(extension?.path === undefined ? {} : { extensionPath: extension.path }),
+    ...(loadError === undefined ? {} : { loadError }),
     ...(dims === null ? {} : { dims }),
     missing: identity === null ? 0 : missingVectorCounts(index, identity).passages,
     ...rebuildOf(index, opened, agent.home),
@@ -178,14 +182,17 @@ function rebuildOf(index: Index, { configured }: QueryEmbedding, home: Home): Pi
 }
 
 /** What named the provider, and by name where its key stands. */
-function providerOrigin(agent: ServedAgent, provider: EmbeddingProvider | undefined): string {
+function providerOrigin(agent: ServedAgent, { provider, fallback }: QueryEmbedding): string {
   const { config, home, memory, qmd } = agent;
   const { embedding } = home;
   if (qmd !== undefined) return modelOrigin(qmd, agent);
-  const named = explainKeys(config, memory.agentId).find(({ key }) => key === "provider")?.origin;
-  const why = embedding.explicit
-    ? `named by ${named ?? "the configuration"}`
-    : "chosen automatically: a local model file, else the first of openai, gemini, voyage and mistral that has a key";
+  const settings = explainKeys(config, memory.agentId);
+  const originOf = (name: string): string => settings.find(({ key }) => key === name)?.origin ?? "the configuration";
+  const why = fallback
+    ? `named by ${originOf("fallback")}, in place of ${fallback.from}`
+    : embedding.explicit
+      ? `named by ${originOf("provider")}`
+      : "chosen automatically: a local model file, else the first of openai, gemini, voyage and mistral that has a key";
   const key = keyOriginOf(embedding, provider?.id ?? embedding.provider);
   return key === undefined ? `${why}; no key` : `${why}; key from ${key}`;
 }

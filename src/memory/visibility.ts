@@ -22,19 +22,23 @@ function agentPattern(allowed: string): RegExp {
   return new RegExp(`^${parts.join(".*")}$`, "i");
 }
 
+/** Whether every transcript of an agent is seen by whoever may ask it, another agent's session (`isOther`) among them. */
+export function seesAll(visibility: SessionVisibility, isOther: boolean): boolean {
+  return visibility === "all" || (visibility === "agent" && !isOther);
+}
+
 /**
- * Which transcripts (by session id) a session may see in search results: all of the agent's (`agent`, `all`: null), its own and
- * those of the sessions it spawned, at any depth (`tree`), or its own (`self`). Without a session key the last two see none.
+ * Which transcripts (by session id) a session that does not see all of them may see in search results: its own (`self`), and those of
+ * the sessions it spawned, at any depth (otherwise). Without a session key none.
  */
 export function visibleSessionIds(
   visibility: SessionVisibility,
   sessionKey: string | undefined,
   sessions: ReadonlyMap<string, SessionEntry>,
-): Set<string> | null {
-  if (visibility === "agent" || visibility === "all") return null;
+): Set<string> {
   const asking = sessionKey?.toLowerCase();
   const keys = new Set(asking === undefined ? [] : [asking]);
-  if (visibility === "tree") {
+  if (visibility !== "self") {
     for (let grown = true; grown;) {
       grown = false;
       for (const [key, entry] of sessions) {

@@ -1,3 +1,6 @@
+/** A day of 24 hours, in milliseconds. */
+export const DAY_MS = 86_400_000;
+
 /** Midnight UTC of `YYYY-MM-DD` in milliseconds since 1970, or null when it is no day of the calendar. */
 export function utcMidnight(day: string): number | null {
   const at = /^\d{4}-\d{2}-\d{2}$/.test(day) ? Date.parse(`${day}T00:00:00Z`) : Number.NaN;
@@ -23,7 +26,6 @@ export function instantInZone(wall: number, timeZone?: string): number {
 /** Instants whose year has four digits in every time zone. */
 export const FOUR_DIGIT_YEARS = { from: Date.parse("1000-01-02T00:00:00Z"), to: Date.parse("9999-12-30T00:00:00Z") };
 
-const DAY_MS = 86_400_000;
 let formatter: { timeZone: string | undefined; format: Intl.DateTimeFormat } | undefined;
 
 /** What clocks in a time zone show at an instant, as the milliseconds at which UTC shows it. */

@@ -10,8 +10,6 @@ export type RenderedTranscript = {
   sourceLines: number[];
   /** Time of the last turn kept, in milliseconds since 1970; null when no turn carries one. */
   lastActivityMs: number | null;
-  /** Turns kept. */
-  turns: number;
 };
 
 /** Longer turns are wrapped, so that a passage of a monologue stays within a passage's size. */
@@ -36,20 +34,18 @@ export function renderTranscript(jsonl: string): RenderedTranscript {
   const lines: string[] = [];
   const sourceLines: number[] = [];
   let lastActivityMs: number | null = null;
-  let turns = 0;
   let lineNumber = 0;
   for (const raw of jsonl.split("\n")) {
     lineNumber += 1;
     const turn = readTurn(raw);
     if (turn === null) continue;
-    turns += 1;
     if (turn.timeMs !== null) lastActivityMs = Math.max(lastActivityMs ?? 0, turn.timeMs);
     for (const piece of wrap(turn.text)) {
       lines.push(`${turn.label}: ${piece}`);
       sourceLines.push(lineNumber);
     }
   }
-  return { text: lines.join("\n"), sourceLines, lastActivityMs, turns };
+  return { text: lines.join("\n"), sourceLines, lastActivityMs };
 }
 
 type Turn = { label: "User" | "Assistant"; text: string; timeMs: number | null };

@@ -1,5 +1,5 @@
 import type { KeywordHit } from "./keyword.ts";
-import type { Candidate } from "./rank.ts";
+import { type Candidate, UNFOUND } from "./rank.ts";
 
 /** Scores of passages that one leg did not find, asked of the other. */
 export type Fill = {
@@ -18,14 +18,13 @@ export type LegHits = {
  */
 export function gather(legs: LegHits, fill: Fill | null): Candidate[] {
   const candidates = new Map<number, Candidate>();
-  const blank = { bm25: null, cosine: null, fromKeyword: false, fromVector: false, exact: false, nameTier: 0 as const };
   for (const { passageId, documentId, bm25, exact } of legs.keyword) {
-    candidates.set(passageId, { ...blank, passageId, documentId, bm25, exact, fromKeyword: true });
+    candidates.set(passageId, { ...UNFOUND, passageId, documentId, bm25, exact, fromKeyword: true });
   }
   for (const { passageId, documentId, cosine } of legs.vector) {
     const known = candidates.get(passageId);
     if (known) Object.assign(known, { cosine, fromVector: true });
-    else candidates.set(passageId, { ...blank, passageId, documentId, cosine, fromVector: true });
+    else candidates.set(passageId, { ...UNFOUND, passageId, documentId, cosine, fromVector: true });
   }
   const all = [...candidates.values()];
   if (fill) fillScores(all, fill, legs);

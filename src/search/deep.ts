@@ -7,7 +7,7 @@ import { expansionOf, VARIANT_WEIGHT } from "./expansion.ts";
 import { reciprocalRankFusion, textScoreOf } from "./fuse.ts";
 import { keywordLeg, scoreByKeyword } from "./keyword.ts";
 import type { LegScope } from "./leg.ts";
-import { candidatesOf, type QueryList } from "./lists.ts";
+import { candidatesOfLists, type QueryList } from "./lists.ts";
 import { parseQuery } from "./query.ts";
 import { primaryQuery, type QueryDocument, type TypedQuery } from "./query-document.ts";
 import type { Expander } from "./query-models.ts";
@@ -43,6 +43,8 @@ export type DeepAnswer = SearchAnswer & {
 const LISTED = 20;
 /** The best keyword score and its distance to the next from which nothing has to be asked in other words. */
 const STRONG = { score: 0.85, lead: 0.15 };
+/** Of a query with more typed lines the first are asked: each one scores what all others found. */
+const MAX_SEARCHES = 32;
 /** A reranker that has less time than this is not asked. */
 const LEAST_RERANK_MS = 100;
 /** Kept back of the deadline for printing. */
@@ -143,7 +145,8 @@ async function plainLists(search: Search, query: string): Promise<Lists> {
 }
 
 /** The first list that found something counts twice as much as each of the others. */
-async function typedLists(search: Search, searches: readonly TypedQuery[]): Promise<Lists> {
+async function typedLists(search: Search, typed: readonly TypedQuery[]): Promise<Lists> {
+  const searches = typed.slice(0, MAX_SEARCHES);
   const byMeaning = searches.filter(({ type }) => type !== "lex");
   const { index } = search.engine;
   const legs = Promise.all(byMeaning.map(({ query }) => vectorLeg(search, query)));
@@ -164,7 +167,10 @@ async function typedLists(search: Search, searches: readonly TypedQuery[]): Prom
   return {
     lists,
     degraded: found.some((leg) => leg?.degraded) ? ["vector"] : [],
-    notices: found.flatMap((leg) => leg?.notices ?? []),
+    notices: [
+      ...(typed.length > MAX_SEARCHES ? [`The query is long: its first ${MAX_SEARCHES} lines were searched for.`] : []),
+      ...found.flatMap((leg) => leg?.notices ?? []),
+    ],
   };
 }
 
@@ -229,7 +235,7 @@ function strongSignalOf({ hits }: QueryList): number | null {
 /** The best passage of each document, in order. */
 function orderedRows(engine: SearchEngine, request: SearchRequest, lists: QueryList[], rrf: boolean): Ranked[] {
   const fill = request.profile.fusion === "relative";
-  const rows = bestPerDocument(rankedCandidates(engine, request, candidatesOf(lists, fill)));
+  const rows = bestPerDocument(rankedCandidates(engine, request, candidatesOfLists(lists, fill)));
   if (!rrf) return rows;
   const byDocument = new Map(rows.map((row) => [row.documentId, row]));
   return reciprocalRankFusion(lists.map((list) => ({ ids: listedDocuments(list), weight: list.weight * 2 })))

@@ -1,7 +1,7 @@
 import { MemqError } from "../errors.ts";
-import { dateInZone, FOUR_DIGIT_YEARS, instantInZone, utcMidnight } from "../notes/dates.ts";
+import { DAY_MS, dateInZone, FOUR_DIGIT_YEARS, instantInZone, utcMidnight } from "../notes/dates.ts";
 import type { DocumentRow } from "../store/types.ts";
-import { DAY_MS, dayInName } from "./recency.ts";
+import { dayInName } from "./recency.ts";
 
 /** Which notes count, beyond the collection. */
 export type NoteFilter = {
@@ -15,7 +15,7 @@ export type NoteFilter = {
   visible?: (note: Pick<DocumentRow, "collection" | "path">) => boolean;
 };
 
-const unitDays: Record<string, number> = { d: 1, w: 7 };
+const UNIT_DAYS: Record<string, number> = { d: 1, w: 7 };
 
 /**
  * Reads one end of a period: a day (`2026-02-10`), a time stamp (`2026-02-10T14:15:00Z`; days and stamps without an offset are in
@@ -49,7 +49,7 @@ function stampedTime(stamp: string, timeZone: string | undefined): number {
 
 /** Months go by the calendar: the same time of the same day, or of the month's last day where it is shorter. */
 function timeAgo(count: number, unit: string, now: number, timeZone: string | undefined): number {
-  const days = unitDays[unit];
+  const days = UNIT_DAYS[unit];
   if (days !== undefined) return now - count * days * DAY_MS;
   const today = Date.parse(dateInZone(now, timeZone));
   const then = new Date(today);

@@ -1,5 +1,6 @@
 import { lstatSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { isMediaPath } from "../home/media.ts";
 import { isInside } from "../home/paths.ts";
 import type { Collection } from "../home/types.ts";
 import { cutPassages } from "../notes/cut.ts";
@@ -54,7 +55,7 @@ export function fileState(
     const isKnown =
       (stat.mtimeMs === document.mtimeMs && stat.size === document.size) ||
       collection.source === "sessions" ||
-      isMedia(document.path, collection);
+      isMediaPath(document.path, collection.media);
     if (isKnown) return { state: "current", inode };
     if (!isInRoot(path, collection)) return { state: "unsuitable", inode };
     if (stat.size > budget.bytes) return { state: "unread", inode };
@@ -109,11 +110,6 @@ function passagesIfChanged(
   const hash = sha256(text);
   // What another program indexed since has the file's hash, but passages of the text before it.
   return hash === document.hash && document.mtimeMs >= 0 ? null : { text, passages: cutPassages(text, cutting) };
-}
-
-function isMedia(path: string, collection: Collection): boolean {
-  const extension = path.slice(path.lastIndexOf(".") + 1).toLowerCase();
-  return collection.media?.extensions.some((known) => known.replace(/^\./, "").toLowerCase() === extension) ?? false;
 }
 
 /** Below this share of common tokens a passage is another one and not an edited one. */

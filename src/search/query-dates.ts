@@ -1,3 +1,4 @@
+import { DAY_MS } from "../notes/dates.ts";
 import { utcMidnight } from "../notes/dates.ts";
 import { isAscii } from "./scripts.ts";
 
@@ -199,8 +200,6 @@ class Found implements QueryDates {
     if (known === undefined || known.weight < weight) this.byTerm.set(term, { term, weight, finds });
   }
 }
-
-const DAY_MS = 86_400_000;
 
 function isoDay(time: number): string {
   return new Date(time).toISOString().slice(0, 10);

@@ -46,7 +46,8 @@ function typedDocument(lines: readonly Line[]): QueryDocument {
       intent = asked;
       continue;
     }
-    const typed = /^(lex|vec|hyde):(.*)$/i.exec(text);
+    // A line may hold what JavaScript takes for the end of one, as pasted text does (U+2028): only \n ends it here.
+    const typed = /^(lex|vec|hyde):(.*)$/is.exec(text);
     if (typed === null) {
       throw syntax(
         `Line ${number} is missing a lex:/vec:/hyde:/intent: prefix. Each line in a query document must start with one.`,

@@ -17,6 +17,16 @@ export type Candidate = LegScores & {
   nameTier: 0 | 1 | 2 | 3;
 };
 
+/** What is known of a passage before any leg speaks of it. */
+export const UNFOUND = {
+  bm25: null,
+  cosine: null,
+  fromKeyword: false,
+  fromVector: false,
+  exact: false,
+  nameTier: 0,
+} as const satisfies Omit<Candidate, "passageId" | "documentId">;
+
 /** A candidate with everything that decides its place. */
 export type Ranked = Fused<Candidate> & {
   recency: number;

@@ -1,20 +1,19 @@
+import { DAY_MS } from "../notes/dates.ts";
 import type { Collection, SearchProfile } from "../home/types.ts";
 import { utcMidnight } from "../notes/dates.ts";
-
-export const DAY_MS = 86_400_000;
 
 /** What recency needs to know of a document. */
 export type Dated = { path: string; mtimeMs: number; date: string | null };
 
-const namedDay = /^(\d{4})-(\d{2})-(\d{2})(?=$|[-_.])/;
-const evergreenNames = new Set(["MEMORY.md", "memory.md", "USER.md"]);
+const NAMED_DAY = /^(\d{4})-(\d{2})-(\d{2})(?=$|[-_.])/;
+const EVERGREEN_NAMES = new Set(["MEMORY.md", "memory.md", "USER.md"]);
 
 /**
  * The day that a document's base name begins with (`2026-02-10.md`, `trips/2026-02-10-lisbon.md`), as `YYYY-MM-DD`. Null when there
  * is none or it is no day of the calendar (`2026-02-30.md`).
  */
 export function dayInName(path: string): string | null {
-  const match = namedDay.exec(path.slice(path.lastIndexOf("/") + 1));
+  const match = NAMED_DAY.exec(path.slice(path.lastIndexOf("/") + 1));
   return match && utcMidnight(match[0]) !== null ? match[0] : null;
 }
 
@@ -31,7 +30,7 @@ export function fadesFrom(
   if (source === "sessions") return lastMessageOf(document, modified);
   const day = dayInName(document.path);
   if (day !== null) return utcMidnight(day);
-  if (undated === "evergreen" || evergreenNames.has(document.path)) return null;
+  if (undated === "evergreen" || EVERGREEN_NAMES.has(document.path)) return null;
   return modified;
 }
 

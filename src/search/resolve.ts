@@ -1,6 +1,6 @@
 import { realpathSync } from "node:fs";
 import { join, relative, sep } from "node:path";
-import { editDistance } from "../nearest.ts";
+import { editDistance } from "../edit-distance.ts";
 import { absolutePath, type Env, realPath } from "../home/paths.ts";
 import type { Collection, Home } from "../home/types.ts";
 import {
@@ -36,14 +36,9 @@ export function resolveName(context: ResolveContext, name: string): Resolution {
     const exact = exactResolution(context, spelling);
     if (exact.kind !== "missing") return exact;
   }
-  const digits = /^["']?#?([0-9a-f]{6,64})["']?$/i.exec(name.trim())?.[1];
-  if (digits !== undefined) {
-    const found = pick(context, documentsByHashPrefix(context.index, digits));
-    if (found.kind === "ambiguous" && new Set(found.documents.map(({ hash }) => hash)).size === 1) {
-      return { kind: "document", document: found.documents[0]! };
-    }
-    if (found.kind !== "missing") return found;
-  }
+  const docid = docidOf(name);
+  const identified = docid === null ? null : documentByDocid(context, docid);
+  if (identified !== null && identified.kind !== "missing") return identified;
   for (const spelling of spellings) {
     const tail = withoutScheme(spelling).replace(/^\/+/, "");
     const found = tail === "" ? [] : documentsBySuffix(context.index, tail);
@@ -51,6 +46,20 @@ export function resolveName(context: ResolveContext, name: string): Resolution {
     if (resolution.kind !== "missing") return resolution;
   }
   return { kind: "missing" };
+}
+
+/** The hex digits of a name that may be a docid (`#abc123`, with or without the sign), or null. */
+export function docidOf(name: string): string | null {
+  return /^["']?#?([0-9a-f]{6,64})["']?$/i.exec(name.trim())?.[1] ?? null;
+}
+
+/** The document whose hash begins with these digits; of several with one text the first. */
+export function documentByDocid(context: Pick<ResolveContext, "home" | "index">, digits: string): Resolution {
+  const found = pick(context, documentsByHashPrefix(context.index, digits));
+  if (found.kind === "ambiguous" && new Set(found.documents.map(({ hash }) => hash)).size === 1) {
+    return { kind: "document", document: found.documents[0]! };
+  }
+  return found;
 }
 
 /** The document whose exact name this is, as it stands or percent-decoded; never one by docid or by the end of its path. */
@@ -130,7 +139,8 @@ export function spellingsOf(name: string): string[] {
   return [...new Set([name, percentDecoded(name)])].filter((one) => one.length <= MOST_CHARACTERS);
 }
 
-function percentDecoded(name: string): string {
+/** The text without percent-encoding, as it stands where that is not sound. */
+export function percentDecoded(name: string): string {
   try {
     return decodeURIComponent(name);
   } catch {
@@ -206,7 +216,7 @@ function bySpelling({ index, home }: ResolveContext, tail: string): DocumentRow[
 }
 
 /** One file may be a document of several collections: then the first collection's is meant. */
-function pick({ home }: ResolveContext, documents: readonly DocumentRow[]): Resolution {
+function pick({ home }: Pick<ResolveContext, "home">, documents: readonly DocumentRow[]): Resolution {
   const roots = new Map(home.collections.map(({ name, root }) => [name, root]));
   const order = [...roots.keys()];
   const files = new Map<string, DocumentRow>();

@@ -77,7 +77,10 @@ function runsWithin(text: string): string[] {
   return runs;
 }
 
-/** How often each body holds each unit: a run, or several that always stand together. `unitOf` is the unit of each run, −1 where no body holds it. */
+/**
+ * How often each body holds each unit: a run, or several that always stand together. `unitOf` is the unit of each run, −1 where no body
+ * holds it.
+ */
 export type RunCounts = { counts: Uint16Array[]; unitOf: number[] };
 
 /** Where a word is this long, none of its runs reaches so far into it as those that begin or end outside of it don't. */

@@ -14,7 +14,7 @@ import { fuse } from "./fuse.ts";
 import { type KeywordHit, keywordLeg, scoreByKeyword } from "./keyword.ts";
 import { nameLeg } from "./names.ts";
 import { MAX_QUERY_CHARS, type ParsedQuery, parseQuery } from "./query.ts";
-import { type Candidate, type Ranked, answered, bestPerDocument, weighed } from "./rank.ts";
+import { type Candidate, type Ranked, UNFOUND, answered, bestPerDocument, weighed } from "./rank.ts";
 import { termFinder } from "./terms.ts";
 import type { SearchAnswer, SearchRequest } from "./types.ts";
 import type { StartVectorLeg, VectorLeg } from "./vector.ts";
@@ -180,8 +180,7 @@ function markNames(
     else if (added.length < most) {
       const first = passagesOf(index, documentId)[0];
       if (!first) continue;
-      const nothing = { bm25: null, cosine: null, fromKeyword: false, fromVector: false, exact: false };
-      added.push({ ...nothing, passageId: first.id, documentId, nameTier: tier });
+      added.push({ ...UNFOUND, passageId: first.id, documentId, nameTier: tier });
     }
   }
   return added;

@@ -8,9 +8,9 @@ type Unit = { text: string; line: number; endsLine: boolean; terms: string[] };
 
 /**
  * The part of a passage that is printed: all of it when it fits into `maxChars` UTF-16 units, else the run of whole lines that holds
- * the most of the query's terms (`termsIn` lists those in a piece of it, which begins at `at`; a term that stands all over the passage tells little), the later
- * start winning, filled up with what comes before. A line that is too long alone is treated as pieces of itself, cut where no
- * visible character is torn.
+ * the most of the query's terms (`termsIn` lists those in a piece of it, which begins at `at`; a term that stands all over the passage
+ * tells little), the later start winning, filled up with what comes before. A line that is too long alone is treated as pieces of itself,
+ * cut where no visible character is torn.
  */
 export function snippetOf(
   passage: { text: string; startLine: number; endLine: number },

@@ -35,7 +35,8 @@ function fixedPoint(word: string, rules: (word: string) => string): string {
 
 /**
  * English inflection and derivation first, then what the Romance and Germanic languages add: plural, gender and case vowels
- * (`maestro, maestras`, `palazzo, palazzi`, `Stadt, Städte`), the Portuguese plural `-ções`, the German and Dutch `-en` (but `listen` is no list).
+ * (`maestro, maestras`, `palazzo, palazzi`, `Stadt, Städte`), the Portuguese plural `-ções`, the German and Dutch `-en` (but `listen` is
+ * no list).
  */
 function stemLatin(word: string): string {
   let form = stemEnglish(word.replace(/(?<=..[cs])oes$/, "ao"));

@@ -17,9 +17,10 @@ const MAX_TERMS = 32;
 const tables = new Map<string, string>();
 
 /**
- * What is like a query's words and not among its terms. Synonyms are WordNet's (Fellbaum 1998): likeness is the square root of the chance that
- * two words mean the same, by how often each was met in each of its senses. Neighbours are the words whose vectors (GloVe, Pennington et al. 2014)
- * are closest, each of its closest term alone: likeness is the cosine. English only; `scripts/synonyms.ts` makes the tables.
+ * What is like a query's words and not among its terms. Synonyms are WordNet's (Fellbaum 1998): likeness is the square root of the chance
+ * that two words mean the same, by how often each was met in each of its senses. Neighbours are the words whose vectors (GloVe,
+ * Pennington et al. 2014) are closest, each of its closest term alone: likeness is the cosine. English only; `scripts/synonyms.ts` makes
+ * the tables.
  */
 export function alikeTermsOf(terms: readonly QueryTerm[]): AlikeTerms {
   const synonyms: Alike[] = [];
@@ -41,7 +42,10 @@ export function alikeTermsOf(terms: readonly QueryTerm[]): AlikeTerms {
   return { synonyms, neighbours: [...neighbours.values()] };
 }
 
-/** The entries of a word's line: another word, a mark if it is a neighbour, and a digit, tenths. The table is searched as it stands: a query asks for few words. */
+/**
+ * The entries of a word's line: another word, a mark if it is a neighbour, and a digit, tenths. The table is searched as it stands: a
+ * query asks for few words.
+ */
 function entriesOf(word: string): string[] {
   const letter = word.charAt(0);
   let table = tables.get(letter);

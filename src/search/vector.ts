@@ -31,8 +31,8 @@ export type StartVectorLeg = typeof startVectorLeg;
 const RESERVE_MS = 50;
 
 /**
- * Starts the vector leg: embedding the query races the deadline; the nearest passages are looked up by who has the leg. Null where there is no
- * provider and so nothing is missing. The promise never rejects.
+ * Starts the vector leg: embedding the query races the deadline; the nearest passages are looked up by who has the leg. Null where there
+ * is no provider and so nothing is missing. The promise never rejects.
  */
 export function startVectorLeg(
   engine: { home: Pick<Home, "embedding">; index: Index; provider?: EmbeddingProvider | null },

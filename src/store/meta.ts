@@ -46,6 +46,19 @@ export function writeRenaming(index: Index, renaming: Renaming | null): void {
   writeMeta(index, RENAMING, renaming === null ? null : JSON.stringify(renaming));
 }
 
+/** Where it stands why the fallback made the vectors that the named provider could not make. */
+const FALLBACK_REASON = "embed.fallbackReason";
+
+/** Why the fallback embedded in place of the named provider, or null. */
+export function readFallbackReason(index: Index): string | null {
+  return readMeta(index, FALLBACK_REASON);
+}
+
+/** Notes why the fallback embeds, or that it no longer does. */
+export function writeFallbackReason(index: Index, reason: string | null): void {
+  writeMeta(index, FALLBACK_REASON, reason);
+}
+
 /**
  * Changes whenever the index was written, by any connection: for caches of a process that stays alive. Costs microseconds.
  */

@@ -70,6 +70,17 @@ export function passageCounts(index: Index): Map<string, number> {
   return new Map(rows.map((row) => [row.collection, row.n]));
 }
 
+/** Number of passages of these collections. */
+export function passagesIn(index: Index, collections: readonly string[]): number {
+  const held = index.db.query<{ name: string }, []>(
+    "SELECT DISTINCT collection AS name FROM documents WHERE active = 1",
+  );
+  // Counting all is many times quicker, and mostly nothing else is there.
+  if (held.all().every(({ name }) => collections.includes(name))) return passageTotal(index);
+  const counts = passageCounts(index);
+  return collections.reduce((sum, name) => sum + (counts.get(name) ?? 0), 0);
+}
+
 /** The id of the passage that was written last, 0 before the first; ids only grow. */
 export function lastPassageId(index: Index): number {
   return index.db.query<{ id: number | null }, []>("SELECT max(id) AS id FROM memq_passages").get()?.id ?? 0;

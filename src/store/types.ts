@@ -1,6 +1,9 @@
 import type { Database } from "bun:sqlite";
 import type { PassageDraft } from "../notes/types.ts";
 
+/** What is configured about the vector extension of SQLite: whether it is used, and the absolute path of another one than ours. */
+export type VecExtension = { enabled: boolean; path?: string };
+
 /** One file as the index knows it. */
 export type DocumentRow = {
   id: number;
@@ -90,10 +93,16 @@ export type Index = {
   readonly state: "ready" | "unprepared" | "missing" | "damaged";
   /** Whether qmd has opened the file since we last wrote: documents that it added have no passages yet. */
   readonly isShared: boolean;
+  /** Of a connection that takes the file for one that never changes: the file as it then was. Null of all others. */
+  readonly frozenAt: string | null;
   /** Sentences for people: what was set aside, and why. */
   readonly warnings: string[];
   /** How vectors are searched; null until vectors were needed. */
   engine: "vec0" | "packed" | null;
+  /** Whether and from where sqlite-vec is loaded; as built in when absent. */
+  readonly extension?: VecExtension | undefined;
+  /** Why the configured sqlite-vec could not be loaded, in one sentence. */
+  extensionError?: string;
   /** In-memory codes of a process that stays alive; see `keepVectorCodes`. */
   codes: VectorCodes | null;
   close(): void;

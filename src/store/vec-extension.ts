@@ -1,3 +1,4 @@
+import { messageOf } from "../errors.ts";
 import type { Index } from "./types.ts";
 
 /** Path of the sqlite-vec library of this platform, or null when there is none. */
@@ -23,7 +24,8 @@ function locateInstalled(): string | null {
 
 /**
  * Loads sqlite-vec into the connection unless that was tried before, and says how vectors are kept. A library without
- * extension loading (Apple's), `MEMQ_NO_VEC=1` or a missing file mean `packed`: the same answers from plain tables.
+ * extension loading (Apple's), `MEMQ_NO_VEC=1`, a missing file or a setting mean `packed`: the same answers from plain tables. That a
+ * library which somebody named can't be loaded is one of the index's warnings.
  */
 export function loadVec(index: Index): "vec0" | "packed" {
   index.engine ??= tryLoad(index) ? "vec0" : "packed";
@@ -31,14 +33,18 @@ export function loadVec(index: Index): "vec0" | "packed" {
 }
 
 function tryLoad(index: Index): boolean {
-  if (process.env["MEMQ_NO_VEC"] === "1") return false;
+  const { enabled = true, path: named } = index.extension ?? {};
+  if (!enabled || process.env["MEMQ_NO_VEC"] === "1") return false;
   try {
-    const path = locate();
+    const path = named ?? locate();
     if (path === null) return false;
     index.db.loadExtension(path, "sqlite3_vec_init");
     return true;
-  } catch {
+  } catch (error) {
     // Apple's SQLite refuses extensions and a foreign libc refuses the file: `engine` tells, and `status` shows it.
+    if (named === undefined) return false;
+    index.extensionError = `sqlite-vec unavailable: ${named} could not be loaded (${messageOf(error)}).`;
+    index.warnings.push(`${index.extensionError} Vectors are compared in process; correct store.vector.extensionPath.`);
     return false;
   }
 }

@@ -61,16 +61,15 @@ export function packedDimensions(index: Index, table: PackedTable): number | nul
   return row === null ? null : row.n / 4;
 }
 
-/** Every vector from row id `after` on, in order of row id, a few megabytes at a time. */
+/** Every vector, in order of row id, a few megabytes at a time. */
 export function* packedPages(
   index: Index,
   table: PackedTable,
-  after = 0,
 ): Generator<{ id: number; vectorKey: string; vector: Float32Array }[]> {
   const query = index.db.query<{ id: number; k: string; e: Uint8Array }, [number, number]>(
     `SELECT id, vector_key AS k, embedding AS e FROM ${table} WHERE id > ? ORDER BY id LIMIT ?`,
   );
-  for (let last = after; ;) {
+  for (let last = 0; ;) {
     const rows = query.all(last, PAGE_ROWS);
     if (rows.length === 0) return;
     yield rows.map((row) => ({ id: row.id, vectorKey: row.k, vector: bytesToVector(row.e) }));

@@ -10,7 +10,7 @@ import {
 } from "./identity.ts";
 import { inTransaction } from "./open.ts";
 import { sqlText } from "./schema.ts";
-import { getPacked, packedDimensions, putPacked, scanPacked } from "./vector-packed.ts";
+import { deletePacked, getPacked, packedDimensions, putPacked, scanPacked } from "./vector-packed.ts";
 import { shadowLayout } from "./vector-shadow.ts";
 import {
   absorbPacked,
@@ -52,18 +52,22 @@ export function missingVectors(
     .all(...values);
 }
 
-/** Number of passages without a vector of this identity (null: of passages at all), and of the documents that they belong to; two with the same content are one. */
+/**
+ * Number of passages without a vector of this identity (null: of passages at all), and of the documents that they belong to; two with the
+ * same content are one.
+ */
 export function missingVectorCounts(
   index: Index,
   identity: VectorIdentity | null,
   collections?: readonly string[],
 ): { passages: number; documents: number } {
   const lacking = identity === null ? "" : `AND NOT ${hasVector(index, identity)}`;
-  const chosen = collections === undefined ? "WHERE 1" : "WHERE d.collection IN (SELECT value FROM json_each(?))";
+  const chosen = collections === undefined ? "" : "AND d.collection IN (SELECT value FROM json_each(?))";
   const row = index.db
     .query<{ passages: number | null; documents: number }, string[]>(
       `SELECT sum(n) AS passages, count(*) AS documents FROM
-         (SELECT count(*) AS n FROM memq_passages p JOIN documents d ON d.id = p.document_id ${chosen} ${lacking} GROUP BY d.hash)`,
+         (SELECT count(*) AS n FROM memq_passages p JOIN documents d ON d.id = p.document_id
+          WHERE d.active = 1 ${chosen} ${lacking} GROUP BY d.hash)`,
     )
     .get(...(collections === undefined ? [] : [JSON.stringify(collections)]));
   return { passages: row?.passages ?? 0, documents: row?.documents ?? 0 };
@@ -262,7 +266,7 @@ export function releaseVectors(index: Index, keys: ReadonlyMap<string, string>):
     if (next === null || staged.get(key) === null) continue;
     const vector = getPacked(index, "memq_next_vectors", [key]).get(key);
     if (vector !== undefined) nextVectors.set(hash, vector);
-    db.query("DELETE FROM memq_next_vectors WHERE vector_key = ?").run(key);
+    deletePacked(index, "memq_next_vectors", key);
   }
   if (next !== null) writeCachedVectors(index, cacheSpace(next), nextVectors);
   if (free.size === 0) return;
@@ -310,7 +314,7 @@ export function clearVectors(index: Index, options: { collections?: readonly str
       .all(JSON.stringify(options.collections));
     for (const { key } of keys) {
       deleteVector(index, key);
-      index.db.query("DELETE FROM memq_next_vectors WHERE vector_key = ?").run(key);
+      deletePacked(index, "memq_next_vectors", key);
       index.db.query("DELETE FROM content_vectors WHERE hash = ? AND seq = ?").run(...splitKey(key));
     }
   });

@@ -29,7 +29,7 @@ export function embedIndex(home: Home, options: EmbedOptions): Promise<EmbedResu
     async () => {
       const onWait = (waiting: string): void => onProgress({ phase: "embed", done: 0, total: 0, waiting });
       const dimensions = force ? await triedProvider(home, signal, onWait) : undefined;
-      const index = openIndex(home.indexPath, { mode: "write" });
+      const index = openIndex(home.indexPath, { mode: "write", extension: home.extension });
       try {
         if (force) clearVectors(index, collections === undefined ? {} : { collections });
         return await embedMissing({

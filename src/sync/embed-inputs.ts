@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { isMediaPath } from "../home/media.ts";
 import type { EmbedInput } from "../embed/types.ts";
 import type { Collection } from "../home/types.ts";
 import { mediaLabel, mediaType } from "../notes/media.ts";
@@ -62,7 +63,7 @@ export function createInputs({ home, index }: CollectionRun, takesMedia: boolean
         const document = documents.get(row.documentId);
         if (document === undefined) continue;
         const collection = collections.get(document.collection);
-        if (collection === undefined || !isMediaPath(document.path, collection))
+        if (collection === undefined || !isMediaPath(document.path, collection.media))
           texts.push(...textInput(row, document));
         else media.push(() => mediaInput(row, document, collection));
       }
@@ -74,8 +75,4 @@ export function createInputs({ home, index }: CollectionRun, takesMedia: boolean
       }
     },
   };
-}
-
-function isMediaPath(path: string, { media }: Collection): boolean {
-  return media?.extensions.some((extension) => path.toLowerCase().endsWith(extension.toLowerCase())) ?? false;
 }

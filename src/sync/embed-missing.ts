@@ -7,7 +7,7 @@ import type { Home } from "../home/types.ts";
 import { pruneVectorCache, readCachedVectors, writeCachedVectors } from "../store/cache.ts";
 import { foreignCachedVectors } from "../store/foreign.ts";
 import { cacheSpace, sameIdentity, servingIdentity } from "../store/identity.ts";
-import { readMeta, writeMeta } from "../store/meta.ts";
+import { readFallbackReason, readMeta, writeFallbackReason, writeMeta } from "../store/meta.ts";
 import type { Index, MissingVector, VectorIdentity } from "../store/types.ts";
 import { compactVectors } from "../store/vector-table.ts";
 import {
@@ -50,18 +50,39 @@ export async function embedMissing(run: EmbedRun): Promise<EmbedResult> {
   const { embedding, kind } = run.home;
   const options = { kind, jobStore: jobStoreOf(run.index), awaitsJobs: false };
   const opened = await openProvider(embedding, options);
-  if (opened.fallback !== undefined) result.warnings.push(`${opened.fallback.reason} The fallback stands in.`);
+  if (opened.fallback !== undefined)
+    result.warnings.push(`${asSentence(opened.fallback.reason)} The fallback stands in.`);
   if (opened.provider === undefined) return unavailable(opened.reason, opened.explicit, result);
   const first = await embedAndClose(opened.provider, run, result);
-  if (
-    first.outcome.state !== "failed" ||
-    opened.fallback !== undefined ||
-    hasVectorsOf(run.index, opened.provider, run.home)
-  )
+  if (opened.fallback !== undefined) return first;
+  if (first.outcome.state !== "failed" || hasVectorsOf(run.index, opened.provider, run.home)) {
+    if (first.outcome.state === "complete" && readFallbackReason(run.index) !== null)
+      writeFallbackReason(run.index, null);
     return first;
+  }
   // Vectors of the named provider keep serving while it fails; only where there are none does the fallback begin.
-  const second = await openFallback(embedding, options, first.outcome.reason ?? "");
-  return second.provider === undefined ? first : embedAndClose(second.provider, run, first);
+  const reason = first.outcome.reason ?? "";
+  const second = await openFallback(embedding, options, reason);
+  if (second.provider === undefined)
+    return { ...first, outcome: { ...first.outcome, reason: second.reason ?? reason } };
+  return standIn(second.provider, run, first);
+}
+
+/** The fallback in place of a provider that failed while it embedded; says why, and when both fail, both reasons. */
+async function standIn(provider: EmbeddingProvider, run: EmbedRun, first: EmbedResult): Promise<EmbedResult> {
+  const reason = first.outcome.reason ?? "";
+  const second = await embedAndClose(provider, run, first);
+  const { outcome } = second;
+  if (outcome.state === "failed") {
+    const both = `${reason}\n\nFallback to ${provider.id} failed: ${outcome.reason ?? ""}`;
+    return { ...second, outcome: { ...outcome, reason: both } };
+  }
+  writeFallbackReason(run.index, reason);
+  return { ...second, warnings: [`${asSentence(reason)} The fallback stands in.`, ...second.warnings] };
+}
+
+function asSentence(reason: string): string {
+  return /[.!?]$/.test(reason) ? reason : `${reason}.`;
 }
 
 function unavailable(reason: string | undefined, explicit: boolean, result: EmbedResult): EmbedResult {
@@ -102,9 +123,17 @@ async function embedWith(provider: EmbeddingProvider, run: EmbedRun, before: Emb
     warnings: [
       ...before.warnings,
       ...work.inputs.warnings(),
+      ...jobWarnings(provider),
       ...(work.refused > 0 ? [`The provider refused ${work.refused} texts; they are found by keyword only.`] : []),
     ],
   };
+}
+
+/** That batch jobs failed costs money, since ordinary requests are dearer; what they made is complete all the same. */
+function jobWarnings({ id, batchStatus }: EmbeddingProvider): string[] {
+  const error = batchStatus?.().lastError;
+  if (error === undefined) return [];
+  return [`A batch job of ${id} failed, and its texts were sent by ordinary requests: ${error}`];
 }
 
 /** Whether whoever configured the provider has to look at it; a disk, an index or a busy service has advice of its own. */

@@ -1,3 +1,4 @@
+import { isMediaPath } from "../home/media.ts";
 import { messageOf } from "../errors.ts";
 import { isExclusion } from "../home/mask.ts";
 import type { Collection } from "../home/types.ts";
@@ -51,9 +52,6 @@ function compiledRules(collection: Collection): PathRules {
   const matches = anyOf(wanted, { dot: hidden });
   const ignores = ignoreRules([...patterns.filter(isExclusion), ...collection.ignore], root);
   const bases = wanted.map(baseFolder);
-  const extensions = new Set(
-    collection.media?.extensions.map((extension) => extension.toLowerCase().replace(/^\.?/, ".")),
-  );
   const takesAnyMedia = !wanted.every(isStatic);
   const hides = (name: string): boolean => !hidden && name.startsWith(".");
   return {
@@ -62,7 +60,7 @@ function compiledRules(collection: Collection): PathRules {
     fileKind: (path, name) => {
       const isLiteral = literal.has(path);
       if ((hides(name) && !isLiteral) || ignores.file(path)) return null;
-      if (extensions.has(extensionOf(name))) return isLiteral || takesAnyMedia ? "media" : null;
+      if (isMediaPath(name, collection.media)) return isLiteral || takesAnyMedia ? "media" : null;
       // Beside transcripts a gateway keeps other files under like names; exported ones are Markdown, and all of theirs count.
       if (collection.source === "sessions" && !isTranscriptName(name) && !name.endsWith(".md")) return null;
       return isLiteral || matches(path) ? "text" : null;
@@ -128,9 +126,4 @@ function onOneLine(base: string, path: string): boolean {
     `${composed}/`.startsWith(`${base.normalize("NFC")}/`) ||
     base.startsWith(`${path}/`)
   );
-}
-
-function extensionOf(name: string): string {
-  const dot = name.lastIndexOf(".");
-  return dot < 0 ? "" : name.slice(dot).toLowerCase();
 }

@@ -140,7 +140,15 @@ function isUntyped(entry: Dirent): boolean {
 }
 
 function scanUntyped(walk: Walk, path: string, name: string): void {
-  const stat = lstatSync(`${walk.collection.root}/${path}`, { throwIfNoEntry: false });
+  const absolute = `${walk.collection.root}/${path}`;
+  let stat: ReturnType<typeof lstatSync>;
+  try {
+    stat = lstatSync(absolute, { throwIfNoEntry: false });
+  } catch (error) {
+    walk.scan.unreadable.push(path);
+    walk.scan.skipped.push({ path: absolute, reason: fileProblem(error) });
+    return;
+  }
   if (stat?.isSymbolicLink()) scanLink(walk, path, name);
   else if (stat?.isDirectory() && walk.rules.entersFolder(path, name)) enter(walk, path, null);
   else if (stat?.isFile()) addFile(walk, path, name);

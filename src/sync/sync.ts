@@ -14,7 +14,7 @@ import {
 } from "../store/maintenance.ts";
 import { readMeta, writeMeta } from "../store/meta.ts";
 import { inTransaction, openIndex } from "../store/open.ts";
-import { lastPassageId, passagesAfter, passageTotal } from "../store/passages.ts";
+import { lastPassageId, passagesAfter, passagesIn, passageTotal } from "../store/passages.ts";
 import { UNCUT } from "../store/schema.ts";
 import type { Index } from "../store/types.ts";
 import { untilJobsDone } from "./await-jobs.ts";
@@ -57,7 +57,8 @@ const NEVER = new AbortController().signal;
 /**
  * Brings a home's index up to date with its files: scans, reads and cuts what changed, removes what is gone, embeds what has no
  * vector. Runs under the writer lock; a second writer waits for it. Batch jobs that are to be waited for are waited for without
- * it. Cancelling or killing it keeps what was written, and the next sync goes on from there. A provider that fails is reported in `embedding`; it does not undo the rest.
+ * it. Cancelling or killing it keeps what was written, and the next sync goes on from there. A provider that fails is reported in
+ * `embedding`; it does not undo the rest.
  *
  * Throws `MemqError`: `SYNC_CANCELLED`, or what opening or locking the index throws.
  */
@@ -80,7 +81,11 @@ export async function syncIndex(home: Home, options: SyncOptions = {}): Promise<
 export async function syncLockedIndex(home: Home, options: SyncOptions): Promise<SyncReport> {
   const sync = async (): Promise<SyncReport> => {
     const { patienceMs } = options;
-    const index = openIndex(home.indexPath, { mode: "write", ...(patienceMs !== undefined && { patienceMs }) });
+    const index = openIndex(home.indexPath, {
+      mode: "write",
+      extension: home.extension,
+      ...(patienceMs !== undefined && { patienceMs }),
+    });
     try {
       return await syncOpenIndex(index, home, options);
     } finally {
@@ -101,6 +106,7 @@ export async function syncOpenIndex(index: Index, home: Home, options: SyncOptio
   const started = performance.now();
   const { signal = NEVER, onProgress = () => {} } = options;
   const wanted = home.collections.filter(({ name }) => options.collections?.includes(name) ?? true);
+  const known = index.warnings.length;
   const warnings = [...index.warnings];
   const run: CollectionRun = { home, index, signal, onProgress, force: options.force ?? false, skipped: [], warnings };
 
@@ -134,7 +140,8 @@ export async function syncOpenIndex(index: Index, home: Home, options: SyncOptio
       forMs: (performance.now() - started) * MERGE_SHARE,
     });
   const embedding = options.embed === false ? NOT_EMBEDDED : await embedded(run, options);
-  warnings.push(...embedding.warnings);
+  // Vectors may have told more of the index.
+  warnings.push(...embedding.warnings, ...index.warnings.slice(known));
 
   const sum = (key: "files" | "added" | "changed" | "removed"): number =>
     collections.reduce((total, report) => total + report[key], 0);
@@ -142,7 +149,10 @@ export async function syncOpenIndex(index: Index, home: Home, options: SyncOptio
   if (written > 0) checkpoint(index);
   return {
     files: sum("files"),
-    passages,
+    passages: passagesIn(
+      index,
+      home.collections.map(({ name }) => name),
+    ),
     added: sum("added"),
     changed: sum("changed"),
     removed: removed + sum("removed"),

@@ -1,4 +1,4 @@
-import { type FSWatcher, readdirSync, statSync, watch } from "node:fs";
+import { accessSync, constants, type FSWatcher, readdirSync, statSync, watch, type WatchEventType } from "node:fs";
 import { basename } from "node:path";
 import { messageOf } from "../errors.ts";
 import type { Collection } from "../home/types.ts";
@@ -88,7 +88,9 @@ export function watchCollections(collections: readonly Collection[], options: Wa
   const { watchFolder = watch, recursive = process.platform !== "linux" } = options;
   const trees = collections.map((collection) => watchTree(collection, { changed, fail, watchFolder, recursive }));
   const looking = setInterval(() => {
-    for (const tree of trees) if (tree.isReplaced()) changed(tree.collection, "", true);
+    // Told once: each time it is told the quiet time begins anew, and all roots are looked at after it.
+    const replaced = foldersChanged ? undefined : trees.find((tree) => tree.isReplaced());
+    if (replaced !== undefined) changed(replaced.collection, "", true);
   }, LOOK_FOR_ROOTS_MS);
   looking.unref();
   refresh();
@@ -133,27 +135,30 @@ type Tree = {
 function watchTree(collection: Collection, { changed, fail, watchFolder, recursive }: TreeContext): Tree {
   const { root } = collection;
   const rules = pathRules(collection);
-  const watchers = new Map<string, FSWatcher>();
+  const watched = new Map<string, { watcher: FSWatcher; identity: string }>();
   /** Null until it is first looked at. */
-  let rootInode: number | null = null;
+  let rootIdentity: string | null = null;
 
   const drop = (folder: string): void => {
-    for (const [path, watcher] of watchers) {
+    for (const [path, { watcher }] of watched) {
       if (folder !== "" && path !== folder && !path.startsWith(`${folder}/`)) continue;
       watcher.close();
-      watchers.delete(path);
+      watched.delete(path);
     }
   };
-  const onEvent = (folder: string, name: string | null | undefined): void => {
+  /** A folder came, went or did both: what is there now may have the name and even the inode of what was watched, and is not. */
+  const replaced = (folder: string): void => {
+    drop(folder);
+    changed(collection.name, folder, true);
+  };
+  const onEvent = (folder: string, event: WatchEventType, name: string | null | undefined): void => {
     // Without a name, or under its own, a folder speaks of itself: it was moved or deleted.
     if (name === null || name === undefined || (folder === "" && name === basename(root))) {
-      return changed(collection.name, folder, true);
+      return event === "rename" ? replaced(folder) : changed(collection.name, folder, true);
     }
     const path = folder === "" ? name : `${folder}/${name}`;
-    if (watchers.has(path)) {
-      if (isFolder(`${root}/${path}`)) return;
-      drop(path);
-      changed(collection.name, path, true);
+    if (watched.has(path)) {
+      if (event === "rename" || !isFolder(`${root}/${path}`)) replaced(path);
     } else if (entersAround(rules, path)) {
       const base = basename(path);
       if (rules.fileKind(path, base) !== null) changed(collection.name, path, false);
@@ -162,27 +167,32 @@ function watchTree(collection: Collection, { changed, fail, watchFolder, recursi
   };
   const add = (folder: string): void => {
     const absolute = folder === "" ? root : `${root}/${folder}`;
-    const watcher = watchFolder(absolute, { persistent: false, recursive }, (_, name) => onEvent(folder, name));
+    const identity = identityOf(absolute);
+    if (identity === NOWHERE) return;
+    const watcher = watchFolder(absolute, { persistent: false, recursive }, (event, name) =>
+      onEvent(folder, event, name),
+    );
     // A folder that vanishes ends its watch; its parent tells of that.
     watcher.on("error", (error) => (isGone(error) ? drop(folder) : fail(error)));
-    watchers.set(folder, watcher);
+    watched.set(folder, { watcher, identity });
   };
 
   return {
     collection: collection.name,
-    isReplaced: () => inodeOf(root) !== rootInode,
+    isReplaced: () => identityOf(root) !== rootIdentity,
     refresh(limit) {
-      const inode = inodeOf(root);
-      if (inode !== rootInode) {
+      const identity = identityOf(root);
+      if (identity !== rootIdentity) {
         drop("");
         // Who first looks may be here for another tree, and what came with the root is told by nobody else.
-        if (rootInode !== null) changed(collection.name, "", false);
+        if (rootIdentity !== null) changed(collection.name, "", false);
       }
-      rootInode = inode;
-      const folders = inode === 0 ? [] : recursive ? [""] : foldersOf(root, rules, limit);
+      rootIdentity = identity;
+      const folders = identity === NOWHERE ? [] : recursive ? [""] : foldersOf(root, rules, limit);
       const wanted = new Set(folders);
-      for (const path of watchers.keys()) if (!wanted.has(path)) drop(path);
-      for (const folder of folders) if (!watchers.has(folder)) addUnlessGone(add, folder);
+      for (const [path, { identity }] of watched)
+        if (!wanted.has(path) || identityOf(path === "" ? root : `${root}/${path}`) !== identity) drop(path);
+      for (const folder of folders) if (!watched.has(folder)) addUnlessGone(add, folder);
       return folders.length;
     },
     close: () => drop(""),
@@ -221,11 +231,26 @@ function folderNames(folder: string): string[] {
 }
 
 function isFolder(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+  try {
+    return statSync(path).isDirectory();
+  } catch {
+    // Gone, a link to itself, on a disk that doesn't answer: an error here would end the process.
+    return false;
+  }
 }
 
-function inodeOf(path: string): number {
-  return statSync(path, { throwIfNoEntry: false })?.ino ?? 0;
+/** Of what is no folder, or can't be looked into. */
+const NOWHERE = "";
+
+/** Tells a folder from another one of its name: one that was moved there, or mounted over it. */
+function identityOf(path: string): string {
+  try {
+    const { dev, ino } = statSync(path);
+    accessSync(path, constants.R_OK);
+    return `${dev}:${ino}`;
+  } catch {
+    return NOWHERE;
+  }
 }
 
 function isGone(error: unknown): boolean {

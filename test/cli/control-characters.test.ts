@@ -2,7 +2,7 @@
 import { afterAll, expect, test } from "bun:test";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { printableName, printableText, withoutCredentials } from "../../src/printable.ts";
+import { printableName, printableText, shortened, withoutCredentials } from "../../src/printable.ts";
 import { qmdHome } from "../qmd/homes.ts";
 import { temporaryFolder } from "../temporary.ts";
 import { memq } from "./program.ts";
@@ -84,4 +84,34 @@ test("what holds no control character is printed as it is", () => {
     expect(printableText(text)).toBe(text);
     if (!/[\t\n\u200F]/.test(text)) expect(printableName(text)).toBe(text);
   }
+});
+
+test("a name as long as a text was quoted whole by every error about it", async () => {
+  const home = await qmdHome({ "notes/a.md": "a\n" });
+  const long = `long${"x".repeat(100_000)}name`;
+  const place = ["--workspace", home.root, "--state-dir", join(home.root, "state")];
+  const commands = [
+    ["get", long],
+    ["multi-get", long],
+    ["search", "a", "-c", long],
+    ["search", "a", `--${long}`],
+    ["collection", "add", long],
+    [long],
+    ["memory", "get", long, ...place],
+    ["memory", "search", "a", "--workspace", long],
+  ];
+  const outcomes = await Promise.all(commands.map((words) => home.run(...words)));
+  home.remove();
+  for (const { stderr, exitCode } of outcomes) {
+    expect(exitCode).not.toBe(0);
+    expect(stderr.length).toBeLessThan(3000);
+    expect(stderr).toMatch(/longx+… \([\d,]+ characters left out\) …x+name/);
+  }
+});
+
+test("what names the longest path of a system is not shortened, and no character is torn", () => {
+  const sentence = `Document not found: ${"/folder".repeat(585)}`;
+  expect(shortened(sentence)).toBe(sentence);
+  expect(shortened("🦔".repeat(5000)).isWellFormed()).toBe(true);
+  expect(shortened(`a${"🦔".repeat(5000)}a`).isWellFormed()).toBe(true);
 });

@@ -262,6 +262,30 @@ describe("transcripts", () => {
     expect(answer.denied).toBe(isDenied);
     expect(answer.results).toHaveLength(isDenied ? 0 : 1);
   });
+
+  // Visibility "agent" once let another agent's session see all of them.
+  test.each([
+    { visibility: "all", seen: ["sessions/main/aaa.jsonl", "sessions/main/bbb.jsonl", "sessions/main/ccc.jsonl"] },
+    { visibility: "agent", seen: ["sessions/main/ccc.jsonl"] },
+    { visibility: "self", seen: [] },
+  ])("are seen by another agent's session with visibility $visibility: $seen", async ({ visibility, seen }) => {
+    const { client } = await open(
+      { "MEMORY.md": "# Nothing here" },
+      {
+        config: { ...config, tools: { sessions: { visibility }, agentToAgent: { enabled: true } } },
+        prepare(home) {
+          prepare(home);
+          const folder = join(home.stateDir, "agents/main/sessions");
+          writeFileSync(join(folder, "ccc.jsonl"), turn("user", "The walrus was sent for."));
+          const sessions = { "agent:main:sub": { sessionId: "ccc", spawnedBy: "agent:other:main" } };
+          writeFileSync(join(folder, "sessions.json"), JSON.stringify(sessions));
+        },
+      },
+    );
+    const params = { query: "walrus", corpus: "sessions", sessionKey: "agent:other:main" };
+    const { results } = await client.call("memory.search", params);
+    expect(results.map(({ path }: { path: string }) => path).toSorted()).toEqual(seen);
+  });
 });
 
 describe("a living process", () => {

@@ -4,6 +4,7 @@ import { appendFileSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { withWriterLock } from "../../src/store/lock.ts";
 import { childEnv, memqCommand } from "../cli/program.ts";
+import { startRpc } from "./client.ts";
 import { type Embedder, endAgents, NOTES, openAgent, type QmdAgent, startEmbedder, turn } from "./qmd-agent.ts";
 
 // Processes start in turn, perhaps on a busy machine.
@@ -323,4 +324,17 @@ describe("what takes too long", () => {
     expect(error).toMatchObject({ data: { code: "COMMAND_TIMEOUT" } });
     expect(await agent.client.call("memory.index")).toMatchObject({ added: Object.keys(NOTES).length });
   });
+});
+
+test("passages of collections that the configuration had left were counted, beside no files", async () => {
+  const agent = await openAgent({ qmd: { update: { ...QUIET, onBoot: false } } });
+  expect(await agent.client.call("memory.index")).toMatchObject({ files: 2, passages: 2 });
+  await agent.client.end();
+  const client = startRpc();
+  const config = { memory: { backend: "qmd", qmd: { includeDefaultMemory: false, update: { onBoot: false } } } };
+  const { workspace, stateDir } = agent;
+  await client.call("initialize", { workspace, stateDir, watch: false, config });
+  expect(await client.call("memory.index")).toMatchObject({ files: 0, passages: 0, removed: 0 });
+  expect(await client.call("memory.status")).toMatchObject({ files: 0, chunks: 0 });
+  await client.end();
 });

@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from "bun:test";
-import { mkdirSync, readdirSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { withWriterLock } from "../../src/store/lock.ts";
 import { type Client, type Json, makeHome, startRpc } from "./client.ts";
@@ -48,6 +48,16 @@ describe("a living process", () => {
     while ((await found()).length === 0) await client.unasked();
     expect(await found()).toMatchObject([{ path: "late/new.md" }]);
     expect(await issues()).toEqual([]);
+  });
+
+  test("a link to itself that had the name of a note ended the process", async () => {
+    const { client, home, changed } = await open({ memory: { search: { sync: { watchDebounceMs: 100 } } } });
+    expect(await changed()).toMatchObject({ added: 2 });
+    for (const name of ["itself.md", "itself"])
+      symlinkSync(join(home.workspace, "memory", name), join(home.workspace, "memory", name));
+    writeFileSync(join(home.workspace, "memory/new.md"), "Hedgehogs hibernate in the garage.\n");
+    expect(await changed()).toMatchObject({ added: 1 });
+    expect((await client.call("memory.search", { query: "hedgehogs" })).results).toHaveLength(1);
   });
 
   test("without watching finds it after the next search", async () => {

@@ -1,6 +1,7 @@
 import { afterAll, expect, test } from "bun:test";
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { parseDocument } from "yaml";
 import {
   addCollection,
   removeContext,
@@ -87,4 +88,31 @@ test("a change failed, or moved comments, where a file holds nothing else or nul
   const path = fresh("null\n");
   await addCollection(path, { name: "n", path: "/n" });
   expect((await readQmdConfig(path))?.collections).toMatchObject([{ name: "n", path: "/n" }]);
+});
+
+test("each key was compared with all others of its map, and ten thousand collections took twelve seconds to change", async () => {
+  const keys = Array.from({ length: 10_000 }, (_, at) => `/d${at}: x`);
+  const text = `collections:\n  n: {path: /n, context: {${keys.join(", ")}}}\n`;
+  const cpuMs = async (work: () => unknown): Promise<number> => {
+    const before = process.cpuUsage();
+    await work();
+    const { user, system } = process.cpuUsage(before);
+    return (user + system) / 1000;
+  };
+  const path = fresh(text);
+  const parse = (): unknown => parseDocument(text, { uniqueKeys: false });
+  const parsing = Math.min(await cpuMs(parse), await cpuMs(parse));
+  expect(await cpuMs(() => setIncludedByDefault(path, "n", false))).toBeLessThan(20 * parsing);
+  expect(textOf(path)).toBe(text.replace("}}\n", "}, includeByDefault: false}\n"));
+}, 30_000);
+
+test.each([
+  ["collections:\n  n:\n    path: /n\n    path: /m\n", "line 4, column 5"],
+  ["a: 1\n'a': 2\ncollections:\n  n: {path: /n}\n", "line 2, column 1"],
+])("a file with a key that stands twice is not changed: %j", async (text, place) => {
+  const path = fresh(text);
+  const error = await setIncludedByDefault(path, "n", false).catch((thrown: unknown) => thrown);
+  const message: unknown = expect.stringContaining(`${place}: Map keys must be unique`);
+  expect(error).toMatchObject({ code: "CONFIG_SYNTAX", message });
+  expect(textOf(path)).toBe(text);
 });

@@ -220,6 +220,11 @@ test("explaining names value and place of every key and shows no secret", () => 
   expect(JSON.stringify(rows)).not.toMatch(/secret|zzz/);
 });
 
+test("headers that nobody set were shown as set", () => {
+  const rows = explainKeys({}, "main");
+  expect(rows.find((row) => row.key === "remote.headers")).toMatchObject({ value: {}, origin: "default" });
+});
+
 test("the reference has a row of four cells for each key", () => {
   const rows = keyReference()
     .split("\n")

@@ -59,6 +59,14 @@ describe.each(GENERATIONS)("the notes of a home, asked by the official client (%
     expect(await client.callTool({ name: "get", arguments: { file } })).toMatchObject({ isError: true });
   });
 
+  test("were answered to nobody while a question with a long run of blanks was put on one line", async () => {
+    const query = `flights${" ".repeat(300_000)}approves`;
+    const plain = await client.callTool({ name: "query", arguments: { query } });
+    expect(plain.structuredContent.results[0].file).toBe("docs/travel.md");
+    const typed = await client.callTool({ name: "query", arguments: { searches: [{ type: "lex", query }] } });
+    expect(typed.structuredContent.results[0].file).toBe("docs/travel.md");
+  });
+
   test("are introduced by what there is", async () => {
     const words = client.getInstructions() ?? "";
     expect(words).toContain("5 Markdown documents");
@@ -160,17 +168,29 @@ describe.each(GENERATIONS)("the notes of a home, asked by the official client (%
       return textOf(answer);
     };
     expect(await ask({})).toBe("Error: provide either 'query' (plain text) or 'searches' (typed sub-queries)");
-    expect(await ask({ query: "a", searches: [] })).toContain("mutually exclusive");
+    expect(await ask({ query: "a", searches: [{ type: "lex", query: "a" }] })).toContain("mutually exclusive");
+    expect(await ask({ query: "", searches: [] })).toStartWith("Error: provide either 'query'");
     expect(await ask({ query: 7 })).toBe(
       "Input validation error: Invalid arguments for tool query: query must be a string",
     );
-    expect(await ask({ searches: [{ type: "lex", query: 'a "b' }] })).toContain("Structured search (lex):");
+    expect(await ask({ searches: [{ type: "lex", query: 'a "b' }] })).toStartWith("Structured search (lex):");
     expect(await ask({ query: "a", collections: ["nope"] })).toContain("Collection not found: nope");
   });
 
   test("are all asked when the list of collections is empty, as by agents that fill in every parameter", async () => {
     const all = await client.callTool({ name: "query", arguments: { query: "quokka", collections: [] } });
     expect(all.structuredContent.results).toHaveLength(3);
+  });
+
+  test("were refused when the other way of asking was left empty, as by agents that fill in every parameter", async () => {
+    for (const arguments_ of [
+      { query: "quokka", searches: [] },
+      { query: "", searches: [{ type: "lex", query: "quokka" }] },
+    ]) {
+      const found = await client.callTool({ name: "query", arguments: arguments_ });
+      expect(found.isError).not.toBe(true);
+      expect(found.structuredContent.results).toHaveLength(3);
+    }
   });
 
   test("are read by whole lines, whatever number was given", async () => {
@@ -208,6 +228,20 @@ describe.each(GENERATIONS)("the notes of a home, asked by the official client (%
     const status = await client.callTool({ name: "status" });
     expect(status.structuredContent).toMatchObject({ totalDocuments: 5, needsEmbedding: 5, hasVectorIndex: false });
     expect(textOf(status)).toStartWith("QMD Index Status:\n  Total documents: 5\n");
+  });
+
+  test("were asked by meaning in vain, without a word of it, when nothing was embedded", async () => {
+    const asked = [
+      { name: "vector_search", arguments: { query: "quokka" } },
+      { name: "query", arguments: { searches: [{ type: "vec", query: "quokka" }] } },
+    ];
+    for (const call of asked) {
+      const answer = await client.callTool(call);
+      expect(answer.structuredContent).toMatchObject({ results: [], warning: expect.stringContaining("memq embed") });
+      expect(textOf(answer)).toContain("Nothing is embedded yet");
+    }
+    const { structuredContent } = await client.callTool({ name: "query", arguments: { query: "quokka" } });
+    expect(structuredContent.warning).toBeUndefined();
   });
 
   test("answer the names that older gateways call, which are not listed", async () => {

@@ -26,7 +26,15 @@ afterEach(() => rmSync(workspace, { recursive: true, force: true }));
 
 const now = Date.parse("2026-02-10T12:00:00Z");
 const append = (text: string, more: Partial<Parameters<typeof appendToMemory>[0]> = {}) =>
-  appendToMemory({ workspace, text, target: "daily", timeZone: "UTC", now, ...more });
+  appendToMemory({
+    workspace,
+    text,
+    target: "daily",
+    timeZone: "UTC",
+    now,
+    lock: join(workspace, "../append"),
+    ...more,
+  });
 
 describe("appending", () => {
   test("a new daily note begins with its date", async () => {

@@ -151,3 +151,30 @@ test.each(["qmd", "builtin"] as const)(
     await engine.close();
   },
 );
+
+test.each(["qmd", "builtin"] as const)("get refused a docid that the index knows (%s)", async (backend) => {
+  const engine = await engineOf(backend, backends[backend], DOCS);
+  const docidOf = (text: string): string => `#${new Bun.CryptoHasher("sha256").update(text).digest("hex").slice(0, 6)}`;
+  const docid = docidOf(DOCS["docs/a.txt"]);
+  const path = `${backend === "qmd" ? "qmd/docs" : "../docs"}/a.txt`;
+  const text = DOCS["docs/a.txt"];
+  expect(await engine.get({ path: docid })).toEqual({ path, text });
+  expect(await engine.get({ path: `${docid}:1-1` })).toMatchObject({ path, text: text.trim(), from: 1, lines: 1 });
+  expect(await engine.get({ path: docidOf("nobody's text") })).toMatchObject({ code: "MEMORY_PATH_NOT_ALLOWED" });
+  await engine.close();
+});
+
+test("a docid leads to no transcript", async () => {
+  const turn = { type: "message", message: { role: "user", content: [{ type: "text", text: "a heron was said" }] } };
+  const files = { "state/agents/main/sessions/s1.jsonl": `${JSON.stringify(turn)}\n` };
+  const search = { sources: ["memory", "sessions"], experimental: { sessionMemory: true } };
+  const engine = await engineOf("builtin", { agents: { defaults: { memorySearch: search } } }, { ...DOCS, ...files });
+  const hashes = await engine.withIndex((index) =>
+    index.db
+      .query<{ hash: string; path: string }, []>("SELECT hash, path FROM documents WHERE path LIKE '%.jsonl'")
+      .all(),
+  );
+  expect(hashes).toHaveLength(1);
+  expect(await engine.get({ path: `#${hashes[0]!.hash.slice(0, 6)}` })).toMatchObject({ text: "", disabled: true });
+  await engine.close();
+});

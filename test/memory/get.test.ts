@@ -13,7 +13,7 @@ let root = "";
 let home: Home;
 
 const get = (path: string, window: { from?: number; lines?: number } = {}, maxChars = 12_000) =>
-  readNote({ home, env: {} }, { path, ...window }, maxChars);
+  readNote({ home, env: {}, documentOf: () => ({ kind: "missing" }) }, { path, ...window }, maxChars);
 
 beforeAll(async () => {
   root = temporaryFolder("get-");

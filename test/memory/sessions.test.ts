@@ -16,7 +16,7 @@ import { exportSessions } from "../../src/memory/export.ts";
 import { exportedName, exportedSessionId } from "../../src/memory/sessions.ts";
 import { isTranscriptName, sessionIdOf } from "../../src/notes/transcript.ts";
 import { readSessions } from "../../src/memory/session-list.ts";
-import { visibleSessionIds } from "../../src/memory/visibility.ts";
+import { seesAll, visibleSessionIds } from "../../src/memory/visibility.ts";
 import { temporaryFolder } from "../temporary.ts";
 
 let state: string;
@@ -53,11 +53,16 @@ describe("visibility of transcripts", () => {
     ["self", "agent:main:unknown", []],
   ] as const)("%s of %s", async (visibility, key, expected) => {
     const ids = visibleSessionIds(visibility, key, readSessions(state, "main"));
-    expect([...(ids ?? ["everything"])].sort()).toEqual([...expected]);
+    expect([...ids].sort()).toEqual([...expected]);
   });
-  test("agent and all see every transcript of the agent", async () => {
-    expect(visibleSessionIds("all", undefined, new Map())).toBeNull();
-    expect(visibleSessionIds("agent", "x", new Map())).toBeNull();
+  test.each([
+    ["all", true, true],
+    ["agent", false, true],
+    ["agent", true, false],
+    ["tree", false, false],
+    ["self", false, false],
+  ] as const)("%s (another agent's session: %p) sees every transcript: %p", (visibility, isOther, expected) => {
+    expect(seesAll(visibility, isOther)).toBe(expected);
   });
   test("a sessions.json that stays as it is is read once, and anew when it changes", () => {
     const known = readSessions(state, "main");

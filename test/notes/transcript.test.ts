@@ -51,7 +51,6 @@ describe("rendering a transcript", () => {
     );
     expect(rendered.text).toBe("User: Where does the backup run?\nAssistant: At 04:30 on kestrel.");
     expect(rendered.sourceLines).toEqual([2, 5]);
-    expect(rendered.turns).toBe(2);
     expect(rendered.lastActivityMs).toBe(Date.parse("2026-03-01T10:00:00.000Z"));
   });
 
@@ -73,7 +72,7 @@ describe("rendering a transcript", () => {
         timestamp,
         message: { role: "user", content: "tea", timestamp },
       });
-      expect(renderTranscript(alone)).toMatchObject({ turns: 1, lastActivityMs: null });
+      expect(renderTranscript(alone)).toMatchObject({ sourceLines: [1], lastActivityMs: null });
     },
   );
 

@@ -46,6 +46,20 @@ describe("a query document", () => {
     expect(() => parseQueryDocument(query)).toThrow(sentence);
   });
 
+  test.each(["\u2028", "\u2029", "\r"])("a typed line that holds %j was said to have no prefix", async (mark) => {
+    const { parseQueryDocument } = await import("../../src/search/query-document.ts");
+    expect(parseQueryDocument(`lex: router${mark}hall\nvec: cat`)).toEqual({
+      kind: "typed",
+      searches: [
+        { type: "lex", query: `router${mark}hall` },
+        { type: "vec", query: "cat" },
+      ],
+    });
+    expect((await home.json("query", `lex: router${mark}hall`, "--json")).map(({ path }) => path)).toEqual([
+      "router.md",
+    ]);
+  });
+
   test("is read from the command line, and a mistake is exit code 1", async () => {
     expect(await home.run("query", "vec: a -b")).toEqual({
       stdout: "",
@@ -54,6 +68,13 @@ describe("a query document", () => {
     });
     const rows = await home.json("query", "intent: networks\nlex: router\nlex: hall", "--json");
     expect(rows.map(({ path }) => path)).toEqual(["router.md"]);
+  });
+
+  test("hundreds of typed lines kept a search busy for a minute: the first count, and that is said", async () => {
+    const lines = ["lex: router", ...Array.from({ length: 900 }, () => "lex: nowhere"), "lex: bread"];
+    const answer = await home.run("query", lines.join("\n"), "--json");
+    expect(JSON.parse(answer.stdout)).toMatchObject([{ path: "router.md" }]);
+    expect(answer.stderr).toContain("The query is long: its first 32 lines were searched for.");
   });
 });
 

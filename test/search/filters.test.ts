@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
+import { DAY_MS } from "../../src/notes/dates.ts";
 import { MemqError } from "../../src/errors.ts";
 import { filterTest, isFiltering, type NoteFilter, parseTime } from "../../src/search/filters.ts";
-import { DAY_MS } from "../../src/search/recency.ts";
 
 const now = new Date(2026, 2, 31, 12).getTime();
 const passesFilter = (tested: ReturnType<typeof note>, filter: NoteFilter): boolean => filterTest(filter)(tested);

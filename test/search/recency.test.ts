@@ -1,7 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
+import { DAY_MS } from "../../src/notes/dates.ts";
 import { importanceFactor } from "../../src/search/importance.ts";
-import { DAY_MS, dayInName, fadesFrom, recencyFactor } from "../../src/search/recency.ts";
+import { dayInName, fadesFrom, recencyFactor } from "../../src/search/recency.ts";
 
 const documented = { mode: "documented", halfLifeDays: 30, floor: 0, undated: "evergreen" } as const;
 

@@ -9,7 +9,7 @@ import { openIndex } from "../../src/store/open.ts";
 import type { Index, VectorIdentity } from "../../src/store/types.ts";
 import { loadVec } from "../../src/store/vec-extension.ts";
 import { getVectors } from "../../src/store/vector-table.ts";
-import { missingVectors, putVectors, swapVectors } from "../../src/store/vectors.ts";
+import { missingVectorCounts, missingVectors, putVectors, swapVectors } from "../../src/store/vectors.ts";
 import { removeDocuments, writeDocuments } from "../../src/store/write-documents.ts";
 import { temporaryFolder } from "../temporary.ts";
 import { draftOf, identityOf, randomNumbers, randomVector, sha256 } from "./helpers.ts";
@@ -116,6 +116,18 @@ for (const form of ["vec0", "packed"] as const) {
       expect(getVectors(index, [`${old}_0`]).size).toBe(0);
       expect([...readCachedVectors(index, cacheSpace(identityOf("one")), [old]).keys()]).toEqual([old]);
       expect(missingVectors(index, identityOf("one")).map((row) => row.textHash)).toEqual([sha256("changed")]);
+      index.close();
+    });
+
+    test("of a new model never served when qmd had put a document away meanwhile", () => {
+      const index = filled(5);
+      const two = identityOf("two");
+      const [first] = missingVectors(index, two);
+      // As qmd does it, which knows of no passages.
+      index.db.query("UPDATE documents SET active = 0 WHERE id = ?").run(first!.documentId);
+      embedAll(index, two);
+      expect(missingVectorCounts(index, two)).toEqual({ passages: 0, documents: 0 });
+      expect(swapVectors(index, two)).toBe(true);
       index.close();
     });
 

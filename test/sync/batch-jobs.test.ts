@@ -91,3 +91,14 @@ test("a batch job that is not awaited is fetched by the next sync", async () => 
   expect(third).toMatchObject({ embedded: 0, embedding: { state: "complete" } });
   await server.stop();
 });
+
+test("a batch job that failed was replaced by ordinary requests in silence", async () => {
+  const { state, server, home } = await homeWithJobs(20);
+  state.end = "failed";
+  const report = await syncIndex(home);
+  expect(report).toMatchObject({ embedded: 20, embedding: { state: "complete" } });
+  expect(report.warnings).toEqual([
+    expect.stringMatching(/^A batch job of openai failed, and its texts were sent by ordinary requests: .*on holiday/s),
+  ]);
+  await server.stop();
+});

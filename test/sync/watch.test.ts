@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { mkdirSync, readdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { keepFresh, type FreshnessOptions } from "../../src/sync/freshness.ts";
 import { type Changes, watchCollections } from "../../src/sync/watch.ts";
 import type { SyncReport } from "../../src/sync/report.ts";
@@ -33,6 +33,13 @@ function changesOf(collections: Parameters<typeof watchCollections>[0], override
     return [...seen].toSorted();
   };
   return { watcher, until, warnings };
+}
+
+function swapWithOther(folder: string): void {
+  const other = join(dirname(folder), "other");
+  renameSync(folder, `${folder}-aside`);
+  renameSync(other, folder);
+  renameSync(`${folder}-aside`, other);
 }
 
 describe.each([{ recursive: false }, { recursive: true }])("watching (recursive: $recursive)", (way) => {
@@ -84,6 +91,51 @@ describe.each([{ recursive: false }, { recursive: true }])("watching (recursive:
       watcher.close();
     },
   );
+
+  // A folder that a checkout removes and makes again often has the inode of the one before.
+  test.skipIf(way.recursive && process.platform === "linux").each([
+    ["made again", (folder: string) => [rmSync(folder, { recursive: true }), mkdirSync(folder)]],
+    ["moved away for another", (folder: string) => [renameSync(folder, `${folder}-away`), mkdirSync(folder)]],
+    ["swapped with another", swapWithOther],
+  ])("a folder that was %s before anybody looked was not watched any more", async (_, replace) => {
+    const root = tempFolder();
+    writeNotes(root, { "notes/a.md": "", "other/b.md": "" });
+    const { watcher, until } = changesOf([collectionOf(root)], way);
+    replace(join(root, "notes"));
+    await until("notes");
+    for (const path of ["notes/late.md", "other/late.md"]) {
+      writeFileSync(join(root, path), "");
+      await until(path);
+    }
+    watcher.close();
+  });
+
+  test("a root that was removed and made again at once was not watched any more", async () => {
+    const root = join(tempFolder(), "ws");
+    writeNotes(root, { "a.md": "" });
+    const { watcher, until } = changesOf([collectionOf(root)], way);
+    rmSync(root, { recursive: true });
+    mkdirSync(root);
+    await until("");
+    writeFileSync(join(root, "late.md"), "");
+    await until("late.md");
+    watcher.close();
+  });
+
+  test("a root that is another folder now was told of only after four quiet times", async () => {
+    const root = join(tempFolder(), "ws");
+    writeNotes(root, { "a.md": "" });
+    writeNotes(`${root}-new`, { "b.md": "" });
+    const link = `${root}-link`;
+    symlinkSync(root, link);
+    const { watcher, until } = changesOf([collectionOf(link)], { ...way, debounceMs: 1500 });
+    const started = performance.now();
+    rmSync(link);
+    symlinkSync(`${root}-new`, link);
+    await until("");
+    expect(performance.now() - started).toBeLessThan(4000);
+    watcher.close();
+  });
 
   test("is not disturbed by other files, nor by the folders of tools", async () => {
     const root = tempFolder();
@@ -237,6 +289,31 @@ describe("keepFresh", () => {
     const report = nextReport();
     keeper.outdated();
     expect((await report).removed).toBe(1);
+    keeper.close();
+  });
+
+  test("what could not be synced was not tried again before the next change", async () => {
+    const root = tempFolder();
+    writeNotes(root, { "a.md": "# A\n" });
+    const home = homeOf(root);
+    const failures = Promise.withResolvers<unknown>();
+    const { keeper, nextReport } = fresh(home, {
+      settings: { ...settings, watchDebounceMs: 50 },
+      onFailed: failures.resolve,
+    });
+    await keeper.sync();
+    const folder = dirname(home.indexPath);
+    renameSync(folder, `${folder}-away`);
+    writeFileSync(folder, "a file, where nothing can be made");
+    writeNotes(root, { "b.md": "# B\n" });
+    await failures.promise;
+    rmSync(folder);
+    renameSync(`${folder}-away`, folder);
+    const report = nextReport();
+    // The note is watched, and no search can meet it: it is not in the index.
+    const searching = setInterval(() => keeper.searched(), 200);
+    expect(await report).toMatchObject({ added: 1 });
+    clearInterval(searching);
     keeper.close();
   });
 

@@ -25,13 +25,14 @@ export async function run(invocation: Invocation): Promise<void> {
   const counts = new Map(documentCounts(index).map(({ collection, count }) => [collection, count]));
   const newest = newestChanges(index);
   const blocks = collections.map(({ name, pattern, ignore, includeByDefault }) => {
-    const updated = newest.get(name);
+    // Where nothing was indexed yet qmd prints "0s ago", and who reads the line expects a span of time.
+    const updated = newest.get(name) ?? new Date().toISOString();
     return [
       `${name} (qmd://${name}/)${includeByDefault ? "" : " [excluded]"}`,
       `  Pattern:  ${pattern}`,
       ...(ignore.length === 0 ? [] : [`  Ignore:   ${ignore.join(", ")}`]),
       `  Files:    ${counts.get(name) ?? 0}`,
-      `  Updated:  ${updated === undefined ? "never" : ago(updated)}`,
+      `  Updated:  ${ago(updated)}`,
       "",
     ].join("\n");
   });

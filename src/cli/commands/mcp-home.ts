@@ -84,7 +84,10 @@ export function notesDaemonFiles({ cacheDir, indexName }: Pick<QmdPlaces, "cache
   return { pidFile: `${base}.pid`, logFile: `${base}.log` };
 }
 
-/** Whether the options name the memory of an agent. Throws a usage error where those of both kinds of home are mixed, or a word follows that means nothing. */
+/**
+ * Whether the options name the memory of an agent. Throws a usage error where those of both kinds of home are mixed, or a word follows
+ * that means nothing.
+ */
 function namesAgent({ options, words, program }: Invocation): boolean {
   const [word] = words;
   if (word !== undefined) throw usageError(`unknown command 'mcp ${word}'`, `Run '${program} mcp --help' for usage.`);

@@ -180,7 +180,7 @@ function tables(results: readonly Result[], summary: Record<string, Record<strin
 /** Reads and checks a fixture. */
 function fixtureOf(path: string): Fixture {
   const invalid = (reason: string): MemqError =>
-    new MemqError("BENCH_FIXTURE", `The fixture ${path} can't be used: ${reason}.`, {
+    new MemqError("BENCH_FIXTURE", `The fixture ${path} can't be used: ${reason.replace(/\.$/, "")}.`, {
       hint: 'It holds {"queries": [{"id", "query", "expected_files", "expected_in_top_k"}]}, and may name a "collection".',
     });
   let parsed: unknown;

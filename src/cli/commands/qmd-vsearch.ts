@@ -10,7 +10,10 @@ import { formatOf } from "../qmd/format.ts";
 import { openedQmd } from "../qmd/home.ts";
 import { deadlineOf, keepAnswers, openQueryProvider, sayWhatWasLeftOut } from "../qmd/meaning.ts";
 
-/** `vsearch QUERY`: by meaning alone, also that of other words where a model writes some. Keywords stand in when the question can't be embedded in time, and that is said. */
+/**
+ * `vsearch QUERY`: by meaning alone, also that of other words where a model writes some. Keywords stand in when the question can't be
+ * embedded in time, and that is said.
+ */
 export async function run(invocation: Invocation): Promise<void> {
   const format = formatOf(invocation);
   const query = queryOf(invocation);

@@ -16,7 +16,10 @@ const OTHER_ROWS = 5;
 /** More documents than anybody has. */
 const ALL_ROWS = 1_000_000;
 
-/** The query of a command, its words joined; of blanks alone it asks for nothing. Throws a usage error (exit 1, as qmd) when there is none. */
+/**
+ * The query of a command, its words joined; of blanks alone it asks for nothing. Throws a usage error (exit 1, as qmd) when there is
+ * none.
+ */
 export function queryOf({ words, program, command }: Invocation): string {
   const query = words.join(" ");
   if (query !== "") return query.trim();

@@ -53,7 +53,7 @@ function filesAndBatches(form: OpenAiForm, shape: { line(entry: JobEntry): objec
         { headers: { "Content-Disposition": 'form-data; name="purpose"' }, text: "batch" },
         {
           headers: {
-            "Content-Disposition": `form-data; name="file"; filename="memory-embeddings.${fileTag(jsonl)}.jsonl"`,
+            "Content-Disposition": `form-data; name="file"; filename="memory-embeddings.${sha256(jsonl)}.jsonl"`,
             "Content-Type": "application/jsonl",
           },
           text: jsonl,
@@ -103,8 +103,4 @@ function parsed(value: unknown, secrets: readonly string[]): JobLine | null {
   const message = error?.message ?? response?.body?.error?.message;
   if (status < 400 && !message && vector !== undefined) return { key, vector };
   return { key, error: redacted(typeof message === "string" ? message : `status ${status}, no embedding`, secrets) };
-}
-
-function fileTag(jsonl: string): string {
-  return sha256(jsonl);
 }

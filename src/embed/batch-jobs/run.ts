@@ -117,6 +117,8 @@ async function run(task: Task, call: Call): Promise<string[] | null> {
       await read(files, delivery, call);
       const missing = delivery.missing();
       if (missing.length < task.keys.length) met.failures = 0;
+      // Waiting once more helped: nothing has to be sent in another way.
+      if (attempt > 1 && met.failures === 0) met.lastError = undefined;
       await forget(job, call);
       return missing;
     } catch (thrown) {

@@ -34,7 +34,9 @@ async function run(tool: Tool, args: Record<string, unknown>, request: McpReques
   } catch (error) {
     if (error instanceof RpcError) throw error;
     const hint = error instanceof MemqError && error.hint !== undefined ? ` ${error.hint}` : "";
-    return failure(`Error: ${messageOf(error)}${hint}`);
+    // A mistake in a typed query is told in qmd's own words, nothing in front.
+    const isMistake = error instanceof MemqError && error.code === "QUERY_SYNTAX";
+    return failure(`${isMistake ? "" : "Error: "}${messageOf(error)}${hint}`);
   } finally {
     progress.end();
   }

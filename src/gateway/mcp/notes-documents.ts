@@ -1,6 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { MemqError } from "../../errors.ts";
 import { contextOf } from "../../home/qmd-contexts.ts";
+import { shortened } from "../../printable.ts";
 import { documentText, ignoreRuleOf, lookedUp, resolveContext } from "../../qmd/lookup.ts";
 import { documentName } from "../../qmd/names.ts";
 import type { OpenQmd } from "../../qmd/open.ts";
@@ -126,7 +127,7 @@ async function fittingDocuments(
 /** A name may be ambiguous a thousand times, and stand in a list again and again. */
 function errorsOf(problems: readonly string[]): Content[] {
   if (problems.length === 0) return [];
-  const text = ["Errors:", ...problems].join("\n");
+  const text = ["Errors:", ...problems.map(shortened)].join("\n");
   const shown = text.length > MOST_ERROR_CHARS ? `${text.slice(0, MOST_ERROR_CHARS)} [...]` : text;
   return [{ type: "text", text: shown }];
 }
@@ -162,7 +163,8 @@ function documentContent(
   const { open, document } = wanted;
   const { text, from, beyond } = wantedText(wanted);
   if (beyond !== null) problems.push(beyond);
-  const size = Buffer.byteLength(text);
+  // Counted in characters, as qmd and the command line do, whatever the parameter is called.
+  const size = text.length;
   if (size > maxBytes) {
     return leftOut(wanted, `File too large (${Math.round(size / 1024)}KB > ${Math.round(maxBytes / 1024)}KB)`);
   }
@@ -215,5 +217,5 @@ async function missing(open: OpenQmd, name: string): Promise<ToolAnswer> {
   }
   const similar = similarNames(resolveContext(open), name, SIMILAR).map((path) => `  - ${path}`);
   const guess = similar.length === 0 ? [] : ["", "Did you mean one of these?", ...similar];
-  return failure([`Document not found: ${name}`, ...guess].join("\n"));
+  return failure([shortened(`Document not found: ${name}`), ...guess].join("\n"));
 }

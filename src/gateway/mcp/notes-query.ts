@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { MemqError } from "../../errors.ts";
 import type { EmbeddingProvider } from "../../embed/types.ts";
 import { contextOf } from "../../home/qmd-contexts.ts";
+import { onOneLine } from "../../printable.ts";
 import { type OpenQmd, searchedCollections } from "../../qmd/open.ts";
 import { lineTerms, parsedFor } from "../../qmd/rows.ts";
 import { numbered } from "../../qmd/text.ts";
@@ -14,6 +15,7 @@ import { search } from "../../search/search.ts";
 import type { Hit, SearchAnswer } from "../../search/types.ts";
 import { keepLlmAnswers } from "../../store/cache.ts";
 import { hasDocuments } from "../../store/documents.ts";
+import { servingIdentity } from "../../store/identity.ts";
 import { unsyncedCollections } from "../../store/meta.ts";
 import type { NotesHome } from "./notes-home.ts";
 
@@ -57,7 +59,7 @@ const SNIPPET_CHARS = 300;
 /** A question in plain words; lines that begin with `lex:`, `vec:`, `hyde:` or `intent:` are those of a query document. */
 export function documentOf(query: string): QueryDocument {
   const isTyped = query.split("\n").some((line) => /^\s*(?:lex|vec|hyde|intent|expand):/i.test(line));
-  return isTyped ? parseQueryDocument(query) : { kind: "plain", query: query.replace(/\s*\n\s*/g, " ").trim() };
+  return isTyped ? parseQueryDocument(query) : { kind: "plain", query: onOneLine(query) };
 }
 
 /** Answers a question from the notes of a home. Throws `QUERY_SYNTAX` and `COLLECTION_NOT_FOUND`. */
@@ -89,6 +91,7 @@ export async function askNotes(notes: NotesHome, named: string[], question: Note
       ...(isRaw ? ["The index is not ready for searching yet; it is being made so."] : []),
       ...(collections.length === 0 ? ["There is no collection to search."] : []),
       ...(meaning.reason === undefined ? [] : [meaning.reason]),
+      ...(asksForMeaning(question) && !isEmpty && servingIdentity(open.index) === null ? [nothingEmbedded(open)] : []),
       ...answer.notices,
     ];
     return {
@@ -101,6 +104,15 @@ export async function askNotes(notes: NotesHome, named: string[], question: Note
   });
   notes.refresh(found.isBehind);
   return found;
+}
+
+/** Whether something is to be found by meaning alone; a plain question gets the words' answer all the same. */
+function asksForMeaning({ how, document }: NotesQuestion): boolean {
+  return how === "meaning" || (document.kind === "typed" && document.searches.some(({ type }) => type !== "lex"));
+}
+
+function nothingEmbedded({ program }: OpenQmd): string {
+  return `Nothing is embedded yet, so nothing is found by meaning: run '${program} embed'.`;
 }
 
 type Prepared = { collections: string[]; deadline: number; provider: EmbeddingProvider | null };

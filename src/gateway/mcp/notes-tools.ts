@@ -1,3 +1,4 @@
+import { onOneLine } from "../../printable.ts";
 import { RERANKED } from "../../search/rerank.ts";
 import { LEAST_COSINE } from "../../search/threshold.ts";
 import { getDocument, getDocuments } from "./notes-documents.ts";
@@ -127,15 +128,17 @@ function queryTool(notes: Notes): Tool {
     outputSchema: FOUND,
     annotations: READ_ONLY,
     async run({ query, searches, limit, ...rest }, call) {
-      if (query === undefined && searches === undefined) {
+      // Agents that fill in every parameter leave the one that they don't mean empty.
+      const isTyped = searches !== undefined && searches.length > 0;
+      const isPlain = query !== undefined && query !== "";
+      if (!isPlain && !isTyped) {
         return failure("Error: provide either 'query' (plain text) or 'searches' (typed sub-queries)");
       }
-      if (query !== undefined && searches !== undefined) {
+      if (isPlain && isTyped) {
         return failure("Error: 'query' and 'searches' are mutually exclusive; provide only one");
       }
       call.say("Searching by words and by meaning");
-      const document =
-        searches === undefined ? documentOf(query ?? "") : { kind: "typed" as const, searches: typedParts(searches) };
+      const document = isTyped ? { kind: "typed" as const, searches: typedParts(searches) } : documentOf(query ?? "");
       return found(notes, { how: "deep", document, limit, ...rest });
     },
   });
@@ -232,7 +235,7 @@ function statusTool(notes: Notes): Tool {
 
 /** One line each: a line end is no part of a question. */
 export function typedParts(searches: { type: "lex" | "vec" | "hyde"; query: string }[]): typeof searches {
-  return searches.map(({ type, query }) => ({ type, query: query.replace(/\s*\n\s*/g, " ").trim() }));
+  return searches.map(({ type, query }) => ({ type, query: onOneLine(query) }));
 }
 
 async function found(notes: Notes, question: Omit<NotesQuestion, "deadlineMs">): Promise<ToolAnswer> {

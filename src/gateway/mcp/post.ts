@@ -1,4 +1,4 @@
-import type { ErrorBody, Message, RequestId } from "../jsonrpc.ts";
+import type { Answer, Message, RequestId } from "../jsonrpc.ts";
 import { errorBody, readMessage, RPC_ERRORS, RpcError } from "../jsonrpc.ts";
 import type { Era } from "./protocol.ts";
 import {
@@ -18,7 +18,6 @@ import { answerRequest } from "./server.ts";
 import type { McpSurface } from "./surface.ts";
 
 type RequestMessage = Message & { id: string | number };
-type Answer = { jsonrpc: "2.0"; id: RequestId } & ({ result: object } | { error: ErrorBody });
 
 /** They run at once: more messages than this in one body are refused. */
 const MAX_BATCH = 100;

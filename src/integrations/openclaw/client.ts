@@ -1,6 +1,7 @@
 /* OpenClaw as a client: where the plug is unpacked, and what its configuration must say for the gateway to load it. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { configText } from "../../home/read-text.ts";
 import { MemqError, usageError } from "../../errors.ts";
 import type { JsonObject, JsonValue } from "../../json.ts";
 import { textAt, valueAt } from "../../json.ts";
@@ -9,7 +10,7 @@ import { absolutePath } from "../../home/paths.ts";
 import { configFile, stateFolder } from "../../home/state-dir.ts";
 import { withItem, withValue } from "../json5-edit.ts";
 import type { Change, Client, Launch, SetupPlan, SetupRequest } from "../setup.ts";
-import { parsedObject, textOrNull } from "../setup.ts";
+import { parsedObject } from "../setup.ts";
 import { plugFiles } from "./plug-files.ts";
 
 const LOAD_PATHS = ["plugins", "load", "paths"];
@@ -28,7 +29,7 @@ async function plan(request: SetupRequest): Promise<SetupPlan> {
     );
   }
   const { stateDir, file, plugDir } = placeOf(request);
-  const before = await textOrNull(file);
+  const before = configText(file);
   const data = parsedObject(before ?? "", file, "JSON5");
   const changes = wantedChanges(data, plugDir, request);
   let after: string | null = before ?? "";

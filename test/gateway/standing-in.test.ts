@@ -1,0 +1,74 @@
+// What people learn when the configured fallback embeds because the named provider failed at its work.
+import { afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { memq } from "../cli/program.ts";
+import { standIn, type StandIn } from "../embed/servers/stand-in.ts";
+import { openAiWire } from "../embed/servers/wires.ts";
+import { type Json, makeHome, startRpc } from "./client.ts";
+
+setDefaultTimeout(20_000);
+
+let failing: StandIn;
+let spare: StandIn;
+let home: { workspace: string; stateDir: string };
+
+beforeEach(() => {
+  failing = standIn(openAiWire);
+  spare = standIn(openAiWire);
+  failing.misbehave.failFirst = {
+    times: 1000,
+    status: 401,
+    body: '{"error":{"message":"that key is no longer valid"}}',
+  };
+  home = makeHome({ "memory/heron.md": "# Heron\nA heron stands by the pond.\n" });
+  const provider = (server: StandIn): object => ({ apiKey: "k", baseUrl: `${server.origin}/v1` });
+  const models = { providers: { mistral: provider(failing), openai: provider(spare) } };
+  const config = { models, agents: { defaults: { memorySearch: { provider: "mistral", fallback: "openai" } } } };
+  mkdirSync(home.stateDir, { recursive: true });
+  writeFileSync(join(home.stateDir, "openclaw.json"), JSON.stringify(config));
+});
+afterEach(async () => {
+  await Promise.all([failing.stop(), spare.stop()]);
+});
+
+const index = () => memq(["memory", "index", "--workspace", home.workspace, "--state-dir", home.stateDir]);
+
+async function search(): Promise<{ answer: Json; status: Json }> {
+  const client = startRpc();
+  await client.call("initialize", { ...home, watch: false });
+  const answer = await client.call("memory.search", { query: "heron" });
+  const status = await client.call("memory.status", { deep: true });
+  await client.end();
+  return { answer, status };
+}
+
+test("a fallback that stood in for a provider that failed to embed did so in silence, and the reason was lost", async () => {
+  const { exitCode, stderr } = await index();
+  expect(exitCode).toBe(0);
+  expect(stderr).toContain("that key is no longer valid");
+  expect(stderr).toContain("The fallback stands in.");
+  const { answer, status } = await search();
+  expect(answer).toMatchObject({ provider: "openai", mode: "hybrid", fallback: { from: "mistral" } });
+  expect(answer.fallback.reason).toContain("that key is no longer valid");
+  expect(status.fallback).toEqual(answer.fallback);
+  const named = "named by agents.defaults.memorySearch.fallback, in place of mistral;";
+  expect(status.custom.providerOrigin).toStartWith(named);
+
+  // The named provider takes over when it works again.
+  failing.misbehave = {};
+  expect((await index()).stderr).not.toContain("fallback");
+  const recovered = await search();
+  expect(recovered.answer).toMatchObject({ provider: "mistral", mode: "hybrid" });
+  expect(recovered.answer.fallback).toBeUndefined();
+  expect(recovered.status.fallback).toBeUndefined();
+});
+
+test("when provider and fallback failed to embed, only the fallback's reason was told", async () => {
+  spare.misbehave.failFirst = { times: 1000, status: 401, body: '{"error":{"message":"nor is this one"}}' };
+  const { exitCode, stderr } = await index();
+  expect(exitCode).toBe(1);
+  expect(stderr).toContain("that key is no longer valid");
+  expect(stderr).toContain("Fallback to openai failed:");
+  expect(stderr).toContain("nor is this one");
+});
