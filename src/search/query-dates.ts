@@ -1,5 +1,4 @@
-import { DAY_MS } from "../notes/dates.ts";
-import { utcMidnight } from "../notes/dates.ts";
+import { DAY_MS, utcMidnight } from "../notes/dates.ts";
 import { isAscii } from "./scripts.ts";
 
 /** A term of the index that stands for a day or month of the query: `2023-06-27`, `2023-06`; `27.06.2023`. */
@@ -92,9 +91,8 @@ const OTHER_YEAR = 0.5;
 
 /**
  * The days and months of a query, and the numbers and months it names them by. The terms are ISO dates, since dated notes are named by
- * them and hardly anybody asks by them. What happened on a day is told on it or in the
- * days after, so the notes of the week that follows count too, the less the later. A day without a year counts where `now`, in
- * milliseconds since 1970, is given.
+ * them and hardly anybody asks by them. What happened on a day is told on it or in the days after, so the notes of the week that follows
+ * count too, the less the later. A day without a year counts where `now`, in milliseconds since 1970, is given.
  */
 export function datesOf(text: string, now?: number): QueryDates {
   const found = new Found();
@@ -127,10 +125,8 @@ function withoutAccents(text: string): string {
 type Parts = { d?: string; m: string; y?: string };
 
 function partsOf(groups: readonly string[], order: string): Parts {
-  const [d, m = "", y] = [..."dmy"].map((part) => groups[order.indexOf(part) + 1]);
-  const at = (part: string, value: string | undefined): string | undefined =>
-    order.includes(part) ? value : undefined;
-  return { d: at("d", d), m, y: at("y", y) };
+  const of = (part: string): string | undefined => (order.includes(part) ? groups[order.indexOf(part) + 1] : undefined);
+  return { d: of("d"), m: of("m") ?? "", y: of("y") };
 }
 
 class Found implements QueryDates {
@@ -150,7 +146,7 @@ class Found implements QueryDates {
     if (from === null) return false;
     this.addWords([d, m, y]);
     if (d === undefined) this.term(first.slice(0, 7), MONTH_WEIGHT, true);
-    else this.day(first, DAY_WEIGHT);
+    else this.day(first);
     this.told(d === undefined ? lastOfMonth(from) : from, d === undefined);
     return true;
   }
@@ -164,8 +160,11 @@ class Found implements QueryDates {
     );
     const real = days.filter((day) => utcMidnight(day) !== null);
     const last = real.find((day) => utcMidnight(day)! <= now);
-    for (const day of real) this.day(day, day === last ? DAY_WEIGHT : DAY_WEIGHT * OTHER_YEAR);
-    if (last !== undefined) this.told(utcMidnight(last)!, false);
+    for (const day of real) if (day !== last) this.term(day, DAY_WEIGHT * OTHER_YEAR, true);
+    if (last !== undefined) {
+      this.day(last);
+      this.told(utcMidnight(last)!, false);
+    }
     if (real.length > 0) this.addWords([d, m]);
     return real.length > 0;
   }
@@ -175,15 +174,15 @@ class Found implements QueryDates {
       if (word !== undefined) (/^\d/.test(word) ? this.numbers : this.months).add(word.toLowerCase());
   }
 
-  private day(day: string, weight: number): void {
-    this.term(day, weight, true);
+  private day(day: string): void {
+    this.term(day, DAY_WEIGHT, true);
     const [year, month, date] = day.split("-") as [string, string, string];
     for (const [a, b] of [
       [date, month],
       [String(Number(date)), String(Number(month))],
     ]) {
       for (const term of [`${a}.${b}.${year}`, `${a}/${b}/${year}`, `${b}/${a}/${year}`])
-        this.written.push({ term, weight, finds: true });
+        this.written.push({ term, weight: DAY_WEIGHT, finds: true });
     }
   }
 
