@@ -60,7 +60,7 @@ describe.each(GENERATIONS)("the notes of a home, asked by the official client (%
   });
 
   test("were answered to nobody while a question with a long run of blanks was put on one line", async () => {
-    const query = `flights${" ".repeat(100_000)}approves`;
+    const query = `flights${" ".repeat(300_000)}approves`;
     const plain = await client.callTool({ name: "query", arguments: { query } });
     expect(plain.structuredContent.results[0].file).toBe("docs/travel.md");
     const typed = await client.callTool({ name: "query", arguments: { searches: [{ type: "lex", query }] } });
@@ -228,6 +228,20 @@ describe.each(GENERATIONS)("the notes of a home, asked by the official client (%
     const status = await client.callTool({ name: "status" });
     expect(status.structuredContent).toMatchObject({ totalDocuments: 5, needsEmbedding: 5, hasVectorIndex: false });
     expect(textOf(status)).toStartWith("QMD Index Status:\n  Total documents: 5\n");
+  });
+
+  test("were asked by meaning in vain, without a word of it, when nothing was embedded", async () => {
+    const asked = [
+      { name: "vector_search", arguments: { query: "quokka" } },
+      { name: "query", arguments: { searches: [{ type: "vec", query: "quokka" }] } },
+    ];
+    for (const call of asked) {
+      const answer = await client.callTool(call);
+      expect(answer.structuredContent).toMatchObject({ results: [], warning: expect.stringContaining("memq embed") });
+      expect(textOf(answer)).toContain("Nothing is embedded yet");
+    }
+    const { structuredContent } = await client.callTool({ name: "query", arguments: { query: "quokka" } });
+    expect(structuredContent.warning).toBeUndefined();
   });
 
   test("answer the names that older gateways call, which are not listed", async () => {

@@ -15,6 +15,7 @@ import { search } from "../../search/search.ts";
 import type { Hit, SearchAnswer } from "../../search/types.ts";
 import { keepLlmAnswers } from "../../store/cache.ts";
 import { hasDocuments } from "../../store/documents.ts";
+import { servingIdentity } from "../../store/identity.ts";
 import { unsyncedCollections } from "../../store/meta.ts";
 import type { NotesHome } from "./notes-home.ts";
 
@@ -90,6 +91,7 @@ export async function askNotes(notes: NotesHome, named: string[], question: Note
       ...(isRaw ? ["The index is not ready for searching yet; it is being made so."] : []),
       ...(collections.length === 0 ? ["There is no collection to search."] : []),
       ...(meaning.reason === undefined ? [] : [meaning.reason]),
+      ...(asksForMeaning(question) && !isEmpty && servingIdentity(open.index) === null ? [nothingEmbedded(open)] : []),
       ...answer.notices,
     ];
     return {
@@ -102,6 +104,15 @@ export async function askNotes(notes: NotesHome, named: string[], question: Note
   });
   notes.refresh(found.isBehind);
   return found;
+}
+
+/** Whether something is to be found by meaning alone; a plain question gets the words' answer all the same. */
+function asksForMeaning({ how, document }: NotesQuestion): boolean {
+  return how === "meaning" || (document.kind === "typed" && document.searches.some(({ type }) => type !== "lex"));
+}
+
+function nothingEmbedded({ program }: OpenQmd): string {
+  return `Nothing is embedded yet, so nothing is found by meaning: run '${program} embed'.`;
 }
 
 type Prepared = { collections: string[]; deadline: number; provider: EmbeddingProvider | null };
