@@ -41,7 +41,10 @@ test("ls said of a path on disk that a collection without a name is not found", 
 
 test("embed -f on an index without documents fetched a model and failed without a network", async () => {
   const home = await homeOf({ "n/a.txt": "hello\n" }, { env: { HF_ENDPOINT: "http://127.0.0.1:9" } });
-  for (const args of [["embed", "-f"], ["embed", "-f", "-c", "n"]]) {
+  for (const args of [
+    ["embed", "-f"],
+    ["embed", "-f", "-c", "n"],
+  ]) {
     expect(await home.run(...args)).toEqual({
       exitCode: 0,
       stdout: "✓ No non-empty documents to embed.\n",
