@@ -1,7 +1,7 @@
 import { inodeOf } from "../home/file-stamp.ts";
 import { MemqError } from "../errors.ts";
 import { isDamage, isDiskFault, reportDamage } from "../store/damage.ts";
-import { openIndex } from "../store/open.ts";
+import { isBehindFile, openIndex } from "../store/open.ts";
 import type { Index, VecExtension } from "../store/types.ts";
 import { keepVectorCodes } from "../store/vector-codes.ts";
 
@@ -87,7 +87,7 @@ function currentHeld(reader: Reader): Held {
 /** Whether the file or its journal is another one by now, or may have been prepared. */
 function isOld({ index, ...held }: Held, path: string, inode: number): boolean {
   if (held.inode !== inode || (index.state !== "ready" && inode !== 0)) return true;
-  return held.journal !== inodeOf(`${path}-wal`);
+  return held.journal !== inodeOf(`${path}-wal`) || isBehindFile(index);
 }
 
 function retire(reader: Reader): void {
@@ -108,7 +108,8 @@ function noted(reader: Reader, error: unknown, own: Held): unknown {
   const { path } = reader;
   if (isDiskFault(error) && reader.held === own) retire(reader);
   if (!isDamage(error) || own.index.state !== "ready") return error;
-  reportDamage(path, own.inode);
+  // Pages from before and after a change don't fit together, and nothing is wrong with the file.
+  if (!isBehindFile(own.index)) reportDamage(path, own.inode);
   if (reader.held === own) retire(reader);
   return new DamageMet("INDEX_DAMAGED", `The index ${path} is damaged.`, {
     hint: "The next update sets it aside and rebuilds it from your notes.",

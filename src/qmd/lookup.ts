@@ -2,7 +2,14 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { QMD_IGNORED } from "../home/qmd-home.ts";
 import { isMissing, textNow } from "../search/fresh.ts";
-import { exactDocument, placesOf, type Resolution, type ResolveContext, resolveName } from "../search/resolve.ts";
+import {
+  exactDocument,
+  percentDecoded,
+  placesOf,
+  type Resolution,
+  type ResolveContext,
+  resolveName,
+} from "../search/resolve.ts";
 import { contentText } from "../store/documents.ts";
 import type { DocumentRow } from "../store/types.ts";
 import { type OpenQmd, openQmd } from "./open.ts";
@@ -32,17 +39,9 @@ export async function lookedUp(
   if (named === null || asked.resolution.kind === "document") return { open, asked };
   const [, index = "", range = ""] = named;
   const bare = name.slice(0, at);
-  const other = others.get(index) ?? (await openQmd(decoded(index), open));
+  const other = others.get(index) ?? (await openQmd(percentDecoded(index), open));
   others.set(index, other);
   return { open: other, asked: askedDocument(resolveContext(other), `${bare}${range}`) };
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }
 
 /** Looks a name up; a file whose name ends like a range of lines comes before the range. */

@@ -139,7 +139,8 @@ export function spellingsOf(name: string): string[] {
   return [...new Set([name, percentDecoded(name)])].filter((one) => one.length <= MOST_CHARACTERS);
 }
 
-function percentDecoded(name: string): string {
+/** The text without percent-encoding, as it stands where that is not sound. */
+export function percentDecoded(name: string): string {
   try {
     return decodeURIComponent(name);
   } catch {

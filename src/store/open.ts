@@ -1,5 +1,5 @@
 import { constants, Database } from "bun:sqlite";
-import { closeSync, existsSync, mkdirSync, openSync } from "node:fs";
+import { closeSync, existsSync, mkdirSync, openSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { hintOf, MemqError, reasonOf } from "../errors.ts";
 import { damageMet, damageOf, isDamage, NO_DATABASE, rememberOpened, setAside } from "./damage.ts";
@@ -46,7 +46,8 @@ function openForReading(path: string): Index {
   if (damage !== null) return damagedIndex(path, damage);
   let db: Database | undefined;
   try {
-    db = connectReadOnly(path);
+    const { frozenAt, ...connection } = connectReadOnly(path);
+    db = connection.db;
     db.run(`PRAGMA busy_timeout = ${patienceMs(READER_BUSY_MS)}`);
     const tables = tableNames(db);
     refuseUnusable(db, tables, path);
@@ -62,6 +63,7 @@ function openForReading(path: string): Index {
     return {
       ...indexOf(db, path, "read", ready ? "ready" : "unprepared", []),
       isShared: ready && hasQmdTriggers(tables),
+      frozenAt,
     };
   } catch (error) {
     db?.close();
@@ -125,7 +127,7 @@ function refuseOtherFile(path: string): void {
 export function damageBeforeWriting(path: string): string | null {
   let db: Database | undefined;
   try {
-    db = connectReadOnly(path);
+    db = connectReadOnly(path).db;
     refuseUnusable(db, tableNames(db), path);
     return null;
   } catch (error) {
@@ -174,8 +176,21 @@ function probe(db: Database): void {
   }
 }
 
+/**
+ * Whether another program has changed the file under a connection that can't see it: where nothing may be written, as in a container
+ * that has the folder read-only, others still may.
+ */
+export function isBehindFile({ path, frozenAt }: Index): boolean {
+  return frozenAt !== null && frozenAt !== stateOf(path);
+}
+
+function stateOf(path: string): string {
+  const stat = statSync(path, { throwIfNoEntry: false });
+  return stat === undefined ? "" : `${stat.ino}:${stat.size}:${stat.mtimeMs}`;
+}
+
 /** Apple's SQLite can't open a WAL file read-only unless `-shm` exists, and none can in a read-only folder: each has its way. */
-function connectReadOnly(path: string): Database {
+function connectReadOnly(path: string): { db: Database; frozenAt: string | null } {
   const uri = `file:${encodeURI(path).replaceAll("?", "%3f").replaceAll("#", "%23")}`;
   const ways: (() => Database)[] = [
     () => new Database(path, { readonly: true }),
@@ -183,13 +198,14 @@ function connectReadOnly(path: string): Database {
     () => new Database(`${uri}?immutable=1`, constants.SQLITE_OPEN_READONLY | constants.SQLITE_OPEN_URI),
   ];
   let failure: unknown;
-  for (const way of ways) {
+  for (const [at, way] of ways.entries()) {
+    const frozenAt = at === ways.length - 1 ? stateOf(path) : null;
     let db: Database | undefined;
     try {
       db = way();
       db.query("SELECT count(*) FROM sqlite_master").get();
       db.fileControl(constants.SQLITE_FCNTL_PERSIST_WAL, 1);
-      return db;
+      return { db, frozenAt };
     } catch (error) {
       db?.close();
       if (isDamage(error)) throw error;
@@ -220,7 +236,18 @@ function emptyQmdTables(): string {
 
 function indexOf(db: Database, path: string, mode: Index["mode"], state: Index["state"], warnings: string[]): Index {
   if (state === "ready") rememberOpened(path);
-  return { db, path, mode, state, isShared: false, warnings, engine: null, codes: null, close: () => db.close() };
+  return {
+    db,
+    path,
+    mode,
+    state,
+    isShared: false,
+    frozenAt: null,
+    warnings,
+    engine: null,
+    codes: null,
+    close: () => db.close(),
+  };
 }
 
 function refuseUnusable(db: Database, tables: ReadonlySet<string>, path: string): void {

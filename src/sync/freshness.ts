@@ -36,6 +36,8 @@ const LEAST_PAUSE_MS = 2000;
 const PAUSE_FACTOR = 20;
 /** The same while watching: network and foreign file systems tell nothing of changes that are made elsewhere. */
 const WATCHED_PAUSE_MS = 60_000;
+/** Until what failed is tried again, where no search and no change asks for it before: a disk that was full, a folder that could not be written. */
+const RETRY_PAUSE_MS = 60_000;
 /** Between two looks for the results of batch jobs. */
 const FETCH_PAUSE_MS = 60_000;
 
@@ -44,14 +46,16 @@ type Syncs = {
   home: Home;
   options: FreshnessOptions;
   signal: AbortSignal;
-  /** Names of collections to sync next. */
+  /** Names of collections to sync next; while nothing is `working` those whose last sync failed. */
   due: Set<string>;
   working: boolean;
-  /** When the last sync ended (`performance.now()`) and how long it took, in milliseconds. */
+  /** When the last sync ended or failed (`performance.now()`) and how long it took, in milliseconds. */
   last: { at: number; ms: number };
   watcher: Watcher | null;
   /** The next look for the results of batch jobs. */
   fetching: ReturnType<typeof setTimeout> | undefined;
+  /** The next attempt at what failed. */
+  retrying: ReturnType<typeof setTimeout> | undefined;
 };
 
 /** Starts watching and timers as the settings say; the first sync is the caller's. */
@@ -68,6 +72,7 @@ export function keepFresh(home: Home, options: FreshnessOptions): Freshness {
     last: { at: -Infinity, ms: 0 },
     watcher: null,
     fetching: undefined,
+    retrying: undefined,
   };
   if (settings.watch) {
     syncs.watcher = watchCollections(home.collections, {
@@ -90,8 +95,9 @@ export function keepFresh(home: Home, options: FreshnessOptions): Freshness {
       if (settings.onSessionStart) everythingSoon();
     },
     searched() {
-      const { watcher, last } = syncs;
-      const pause = Math.max(watcher?.active ? WATCHED_PAUSE_MS : LEAST_PAUSE_MS, last.ms * PAUSE_FACTOR);
+      const { watcher, last, due } = syncs;
+      const isVouchedFor = watcher?.active === true && due.size === 0;
+      const pause = Math.max(isVouchedFor ? WATCHED_PAUSE_MS : LEAST_PAUSE_MS, last.ms * PAUSE_FACTOR);
       if (settings.onSearch && performance.now() >= last.at + pause) syncSoon(syncs, namesOf(notesOf(home)));
     },
     // Which of them is older than its files is not known here, and a transcript that is gone is told by nothing else.
@@ -102,6 +108,7 @@ export function keepFresh(home: Home, options: FreshnessOptions): Freshness {
       syncs.watcher?.close();
       clearInterval(timer);
       clearTimeout(syncs.fetching);
+      clearTimeout(syncs.retrying);
     },
   };
 }
@@ -121,13 +128,27 @@ function namesOf(collections: Collection[]): string[] {
 async function syncNow(syncs: Syncs, start: StartOptions): Promise<SyncReport> {
   const { home, signal } = syncs;
   if (signal.aborted) throw syncCancelled();
-  const report = await startSync(home, {
-    ...start,
-    signal: start.signal === undefined ? signal : AbortSignal.any([start.signal, signal]),
-  });
-  syncs.last = { at: performance.now(), ms: report.ms };
-  syncs.watcher?.refresh();
-  return report;
+  const either = start.signal === undefined ? signal : AbortSignal.any([start.signal, signal]);
+  const begun = performance.now();
+  try {
+    const report = await startSync(home, { ...start, signal: either });
+    syncs.last = { at: performance.now(), ms: report.ms };
+    syncs.watcher?.refresh();
+    return report;
+  } catch (error) {
+    if (!either.aborted) tryAgainLater(syncs, start.collections ?? namesOf(home.collections), begun);
+    throw error;
+  }
+}
+
+/** What could not be synced stays due. */
+function tryAgainLater(syncs: Syncs, names: readonly string[], begun: number): void {
+  const at = performance.now();
+  syncs.last = { at, ms: at - begun };
+  for (const name of names) syncs.due.add(name);
+  clearTimeout(syncs.retrying);
+  syncs.retrying = setTimeout(() => syncSoon(syncs, []), RETRY_PAUSE_MS);
+  syncs.retrying.unref();
 }
 
 /** Syncs these in the background, after the sync that is running there if one is. */
@@ -140,8 +161,10 @@ async function syncDue(syncs: Syncs): Promise<void> {
   const { home, options, signal, due } = syncs;
   if (syncs.working) return;
   syncs.working = true;
-  while (due.size > 0 && !signal.aborted) {
+  let failed = false;
+  while (due.size > 0 && !failed && !signal.aborted) {
     const collections = [...due];
+    const begun = performance.now();
     due.clear();
     try {
       const report = await startSync(home, { collections, joins: false, awaitsJobs: false, signal });
@@ -149,7 +172,11 @@ async function syncDue(syncs: Syncs): Promise<void> {
       options.onReport?.(report);
       if (report.embedding.state === "pending" && home.embedding.batch.wait) fetchLater(syncs, collections);
     } catch (error) {
-      if (!signal.aborted) options.onFailed(error);
+      failed = true;
+      if (!signal.aborted) {
+        tryAgainLater(syncs, collections, begun);
+        options.onFailed(error);
+      }
     }
     syncs.watcher?.refresh();
   }

@@ -25,6 +25,11 @@ export async function memq(
     stdout: "pipe",
     stderr: "pipe",
   });
+  return outcomeOf(child);
+}
+
+/** What a child wrote till its end. */
+export async function outcomeOf(child: Bun.ReadableSubprocess): Promise<Outcome> {
   const [stdout, stderr, exitCode] = await Promise.all([
     new Response(child.stdout).text(),
     new Response(child.stderr).text(),

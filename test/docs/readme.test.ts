@@ -3,7 +3,7 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { chmodSync, cpSync, existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { readmeWithReferences } from "../../scripts/readme.ts";
-import { executable, memqCommand } from "../cli/program.ts";
+import { executable, memqCommand, outcomeOf } from "../cli/program.ts";
 import { temporaryFolder } from "../temporary.ts";
 
 const root = resolve(import.meta.dir, "../..");
@@ -43,11 +43,8 @@ describe("consoles of the README", () => {
       for (const part of commands) {
         const [line = "", ...expected] = part.split("\n");
         const child = Bun.spawn(["sh", "-c", line], { cwd: folder, env, stdout: "pipe", stderr: "pipe" });
-        const [stdout, stderr] = await Promise.all([
-          new Response(child.stdout).text(),
-          new Response(child.stderr).text(),
-        ]);
-        expect(await child.exited, `${line}\n${stderr}`).toBe(0);
+        const { stdout, stderr, exitCode } = await outcomeOf(child);
+        expect(exitCode, `${line}\n${stderr}`).toBe(0);
         const pattern = patternOf(expected.join("\n").trimEnd());
         expect(stdout.trimEnd()).toMatch(new RegExp(`^${pattern}$`));
       }

@@ -2,7 +2,7 @@
 //   npm i --ignore-scripts --prefix DIR @modelcontextprotocol/inspector@2.12.0
 //   MEMQ_TEST_INSPECTOR=DIR/node_modules/.bin/mcp-inspector bun test test/mcp/inspector.test.ts
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { childEnv, memqCommand } from "../cli/program.ts";
+import { childEnv, memqCommand, outcomeOf } from "../cli/program.ts";
 import type { Json } from "../gateway/client.ts";
 import { qmdHome, type QmdTestHome } from "../qmd/homes.ts";
 
@@ -27,8 +27,8 @@ describe.skipIf(inspector === "")("the inspector", () => {
       stdout: "pipe",
       stderr: "pipe",
     });
-    const [stdout, stderr] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
-    expect(await child.exited, stderr).toBe(0);
+    const { stdout, stderr, exitCode } = await outcomeOf(child);
+    expect(exitCode, stderr).toBe(0);
     return JSON.parse(stdout);
   }
 

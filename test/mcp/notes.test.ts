@@ -60,7 +60,7 @@ describe.each(GENERATIONS)("the notes of a home, asked by the official client (%
   });
 
   test("were answered to nobody while a question with a long run of blanks was put on one line", async () => {
-    const query = `flights${" ".repeat(100_000)}approves`;
+    const query = `flights${" ".repeat(300_000)}approves`;
     const plain = await client.callTool({ name: "query", arguments: { query } });
     expect(plain.structuredContent.results[0].file).toBe("docs/travel.md");
     const typed = await client.callTool({ name: "query", arguments: { searches: [{ type: "lex", query }] } });

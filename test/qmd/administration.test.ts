@@ -1,6 +1,7 @@
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync, mkdirSync, readFileSync, writeFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
+import { outcomeOf } from "../cli/program.ts";
 import { collectionsYaml, homesUntilEnd, type QmdTestHome } from "./homes.ts";
 
 setDefaultTimeout(60_000);
@@ -18,8 +19,7 @@ async function runIn(home: QmdTestHome, folder: string, ...args: string[]): Prom
   const cwd = join(home.root, folder);
   const env = { ...process.env, ...home.env, PWD: cwd };
   const child = Bun.spawn(home.command(...args), { cwd, env, stdout: "pipe", stderr: "pipe" });
-  const [stdout, stderr] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
-  await child.exited;
+  const { stdout, stderr } = await outcomeOf(child);
   return stdout + stderr;
 }
 

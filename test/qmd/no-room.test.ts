@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { childEnv, type Outcome } from "../cli/program.ts";
+import { childEnv, type Outcome, outcomeOf } from "../cli/program.ts";
 import { homesUntilEnd, type QmdTestHome } from "./homes.ts";
 
 const homeOf = homesUntilEnd();
@@ -16,8 +16,7 @@ async function within(kilobytes: number, home: QmdTestHome, ...args: string[]): 
     stdout: "pipe",
     stderr: "pipe",
   });
-  const [stdout, stderr] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
-  return { stdout, stderr, exitCode: await child.exited };
+  return outcomeOf(child);
 }
 
 describe("a disk without room", () => {

@@ -2,7 +2,7 @@ import { Database } from "bun:sqlite";
 import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { childEnv, memqCommand, type Outcome } from "../cli/program.ts";
+import { childEnv, memqCommand, type Outcome, outcomeOf } from "../cli/program.ts";
 import { sharedPath } from "../shared.ts";
 import { temporaryFolder } from "../temporary.ts";
 
@@ -109,12 +109,7 @@ function gatewayRun(calls: readonly Call[]): Run {
         stdout: "pipe",
         stderr: "pipe",
       });
-      const [stdout, stderr, exitCode] = await Promise.all([
-        new Response(child.stdout).text(),
-        new Response(child.stderr).text(),
-        child.exited,
-      ]);
-      return { stdout, stderr, exitCode };
+      return outcomeOf(child);
     },
   };
 }

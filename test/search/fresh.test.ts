@@ -8,6 +8,7 @@ import type { DocumentRow } from "../../src/store/types.ts";
 import { type FileState, fileState, lookBudget, passageNow, passageWords, textNow } from "../../src/search/fresh.ts";
 import { parseQuery } from "../../src/search/query.ts";
 import { termFinder } from "../../src/search/terms.ts";
+import { collectionOf } from "../sync/helpers.ts";
 import { temporaryFolder } from "../temporary.ts";
 import { testHome } from "./homes.ts";
 
@@ -16,20 +17,7 @@ let root = "";
 beforeAll(() => (root = temporaryFolder("fresh-")));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 
-function collectionOf(over: Partial<Collection> = {}): Collection {
-  return {
-    name: "memory",
-    root,
-    patterns: ["**/*.md"],
-    ignore: [],
-    source: "memory",
-    followLinks: false,
-    hidden: false,
-    includeByDefault: true,
-    pathPrefix: "",
-    ...over,
-  };
-}
+const memory = (overrides: Partial<Collection> = {}): Collection => collectionOf(root, overrides);
 
 function indexed(path: string, text: string): DocumentRow {
   writeFileSync(join(root, path), text);
@@ -38,7 +26,7 @@ function indexed(path: string, text: string): DocumentRow {
   return { id: 1, collection: "memory", path, title: "", hash, mtimeMs, size, date: null, tags: [] };
 }
 
-const look = (document: DocumentRow, collection = collectionOf(), budget = lookBudget()): FileState =>
+const look = (document: DocumentRow, collection = memory(), budget = lookBudget()): FileState =>
   fileState(document, collection, cutting, budget);
 
 describe("the file behind a hit", () => {
@@ -63,10 +51,10 @@ describe("the file behind a hit", () => {
     const document = indexed("grown.md", "tea");
     writeFileSync(join(root, "grown.md"), "tea at four");
     const budget = { bytes: 20, characters: 0 };
-    expect(look(document, collectionOf(), budget).state).toBe("changed");
-    expect(look(document, collectionOf(), budget).state).toBe("unread");
+    expect(look(document, memory(), budget).state).toBe("changed");
+    expect(look(document, memory(), budget).state).toBe("unread");
     truncateSync(join(root, "grown.md"), MAX_NOTE_BYTES + 1);
-    expect(textNow(document, collectionOf())).toBeNull();
+    expect(textNow(document, memory())).toBeNull();
   });
 
   test("a link or a folder in its place is not it", () => {
@@ -76,18 +64,18 @@ describe("the file behind a hit", () => {
     unlinkSync(join(root, "link.md"));
     symlinkSync(join(outside, "secret.md"), join(root, "link.md"));
     expect(look(document).state).toBe("unsuitable");
-    expect(look(document, collectionOf({ followLinks: true })).state).toBe("unsuitable");
+    expect(look(document, memory({ followLinks: true })).state).toBe("unsuitable");
     rmSync(outside, { recursive: true });
-    expect(look(document, collectionOf({ followLinks: true })).state).toBe("gone");
+    expect(look(document, memory({ followLinks: true })).state).toBe("gone");
   });
 
   test("transcripts and pictures only have to be there", () => {
     const document = indexed("talk.jsonl", "{}");
     writeFileSync(join(root, "talk.jsonl"), "{}\n{}");
-    expect(look(document, collectionOf({ source: "sessions" })).state).toBe("current");
+    expect(look(document, memory({ source: "sessions" })).state).toBe("current");
     const picture = { ...indexed("cat.png", "x"), size: 0 };
     const media = { extensions: [".png"], maxFileBytes: 10 };
-    expect(look(picture, collectionOf({ media })).state).toBe("current");
+    expect(look(picture, memory({ media })).state).toBe("current");
   });
 });
 
@@ -123,7 +111,7 @@ describe("a hit in a changed file", () => {
 test("a collection may be the whole disk", () => {
   const path = join(root, "here.md");
   writeFileSync(path, "text\n");
-  expect(textNow({ path: path.slice(1) }, collectionOf({ root: "/" }))).toBe("text\n");
+  expect(textNow({ path: path.slice(1) }, memory({ root: "/" }))).toBe("text\n");
 });
 
 describe("notes that changed since the last sync", () => {

@@ -292,6 +292,31 @@ describe("keepFresh", () => {
     keeper.close();
   });
 
+  test("what could not be synced was not tried again before the next change", async () => {
+    const root = tempFolder();
+    writeNotes(root, { "a.md": "# A\n" });
+    const home = homeOf(root);
+    const failures = Promise.withResolvers<unknown>();
+    const { keeper, nextReport } = fresh(home, {
+      settings: { ...settings, watchDebounceMs: 50 },
+      onFailed: failures.resolve,
+    });
+    await keeper.sync();
+    const folder = dirname(home.indexPath);
+    renameSync(folder, `${folder}-away`);
+    writeFileSync(folder, "a file, where nothing can be made");
+    writeNotes(root, { "b.md": "# B\n" });
+    await failures.promise;
+    rmSync(folder);
+    renameSync(`${folder}-away`, folder);
+    const report = nextReport();
+    // The note is watched, and no search can meet it: it is not in the index.
+    const searching = setInterval(() => keeper.searched(), 200);
+    expect(await report).toMatchObject({ added: 1 });
+    clearInterval(searching);
+    keeper.close();
+  });
+
   test("a timer looks for changes", async () => {
     const root = tempFolder();
     writeNotes(root, { "a.md": "" });

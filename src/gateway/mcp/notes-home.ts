@@ -6,6 +6,7 @@ import { readQmdHome } from "../../home/qmd-home.ts";
 import { notice } from "../../output.ts";
 import { openQmd, type OpenQmd } from "../../qmd/open.ts";
 import { isDamage, isDiskFault, reportDamage } from "../../store/damage.ts";
+import { isBehindFile } from "../../store/open.ts";
 import { servingIdentity } from "../../store/identity.ts";
 import { removeJournal } from "../../store/maintenance.ts";
 import { keepVectorCodes } from "../../store/vector-codes.ts";
@@ -106,7 +107,7 @@ async function lend<T>(
  */
 function giveUpDamaged(kept: Kept, own: Held, error: unknown, isFresh: boolean): void {
   if (own.open.index.state !== "ready" || (!isDamage(error) && !isDiskFault(error))) return;
-  if (isFresh && isDamage(error)) reportDamage(own.open.index.path, own.inode);
+  if (isFresh && isDamage(error) && !isBehindFile(own.open.index)) reportDamage(own.open.index.path, own.inode);
   if (kept.held === own) retire(kept);
 }
 
@@ -114,12 +115,16 @@ function giveUpDamaged(kept: Kept, own: Held, error: unknown, isFresh: boolean):
 async function borrowed(kept: Kept): Promise<Held> {
   for (;;) {
     const { held } = kept;
-    const isCurrent = held !== null && held.open.index.state === "ready" && stampOf(held.open) === held.stamp;
+    const isCurrent = held !== null && isCurrentIndex(held.open.index) && stampOf(held.open) === held.stamp;
     const own = isCurrent ? held : await (kept.opening ??= reopen(kept));
     if (own.retired) continue;
     own.users += 1;
     return own;
   }
+}
+
+function isCurrentIndex(index: OpenQmd["index"]): boolean {
+  return index.state === "ready" && !isBehindFile(index);
 }
 
 async function reopen(kept: Kept): Promise<Held> {
