@@ -104,10 +104,10 @@ function seededNote(
   return { path, text: `${lines.join("\n")}\n` };
 }
 
-/** Writes notes `from` to `to` (exclusive) below a folder; returns their bytes. */
-export function writeNotes(corpus: Corpus, folder: string, from: number, to: number): number {
+/** Writes so many notes below a folder; returns their bytes. */
+export function writeNotes(corpus: Corpus, folder: string, notes: number): number {
   let bytes = 0;
-  for (let n = from; n < to; n++) {
+  for (let n = 0; n < notes; n++) {
     const { path, text } = corpus.note(n);
     const full = join(folder, path);
     mkdirSync(dirname(full), { recursive: true });
