@@ -33,8 +33,8 @@ export async function run(invocation: Invocation): Promise<number> {
   await madeReady(qmd);
   const force = flag(invocation, "force");
   const before = await pendingOf(qmd, collections, force);
-  if (before.passages === 0 && !force) {
-    writeOut("✓ All content hashes already have embeddings.\n");
+  if (before.passages === 0) {
+    writeOut(force ? "✓ No non-empty documents to embed.\n" : "✓ All content hashes already have embeddings.\n");
     return 0;
   }
   if (force) writeOut("Force re-indexing: clearing all vectors...\n");
