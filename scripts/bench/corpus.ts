@@ -49,6 +49,7 @@ export type Corpus = { word: (rank: number) => string; note: (n: number) => { pa
 
 const VOCABULARY = 40_000;
 
+/** The corpus of a seed: a vocabulary of made-up words behind common ones, drawn by their ranks. */
 export function seededCorpus(seed: number): Corpus {
   const random = seededRandom(seed);
   const pick = (list: readonly string[]): string => list[Math.floor(random() * list.length)] ?? "";
