@@ -7,7 +7,7 @@ import type { EmbeddingProvider } from "./types.ts";
 type Space = Pick<EmbeddingProvider, "id" | "model" | "endpoint" | "dimensions" | "documentInputType" | "promptForm">;
 
 /** What a provider says of the vectors it makes. */
-export type VectorSpace = Space & Pick<EmbeddingProvider, "fingerprint">;
+export type VectorSpace = Space & Pick<EmbeddingProvider, "fingerprint" | "weights">;
 
 /** How a home's documents are cut, in one word. */
 export function cuttingName(cutting: Cutting): string {
@@ -18,10 +18,12 @@ export function cuttingName(cutting: Cutting): string {
 
 /**
  * What identifies the vectors that `provider` makes of passages cut by `cutting`. Keys, headers, batch sizes and limits are no
- * part of it. A fingerprint of qmd's already stands for its cutting; ours is made of all other fields.
+ * part of it. A fingerprint of qmd's already stands for its cutting; ours is made of all other fields but the weights, which no
+ * fingerprint knows.
  */
 export function identityOf(provider: VectorSpace, cutting: Cutting): VectorIdentity {
   const cut = cuttingName(cutting);
+  const weights = provider.weights?.();
   return {
     provider: provider.id,
     model: provider.model,
@@ -30,6 +32,7 @@ export function identityOf(provider: VectorSpace, cutting: Cutting): VectorIdent
     documentInputType: provider.documentInputType,
     promptForm: provider.promptForm,
     cutting: cut,
+    ...(weights === undefined ? {} : { weights }),
     fingerprint: isQmdForm(provider.promptForm) ? provider.fingerprint : sixDigits([...spaceParts(provider), cut]),
   };
 }

@@ -1,6 +1,7 @@
 import type { EmbeddingSettings } from "../home/types.ts";
 import { modelHost, type ModelHost } from "../llama/client.ts";
 import type { DownloadProgress } from "../llama/download.ts";
+import { ggufDigest } from "../llama/gguf.ts";
 import { modelFolders, presentModel, pullModel, type ModelFolders } from "../llama/models.ts";
 import { MemqError, messageOf } from "../errors.ts";
 import { withoutCredentials } from "../printable.ts";
@@ -77,7 +78,22 @@ export function localSpace(settings: EmbeddingSettings, kind: "agent" | "qmd"): 
     documentInputType: null,
     promptForm: form.name,
   };
-  return { ...space, fingerprint: kind === "qmd" ? qmdFingerprint(spec, form) : fingerprintOf(space) };
+  const folders = modelFolders(kind, settings.local.modelCacheDir);
+  return {
+    ...space,
+    fingerprint: kind === "qmd" ? qmdFingerprint(spec, form) : fingerprintOf(space),
+    weights: () => weightsOf(spec, folders),
+  };
+}
+
+/** Undefined for a model that is not here; a name that names none is told of where the model is opened. */
+function weightsOf(spec: string, folders: ModelFolders): string | undefined {
+  try {
+    const path = presentModel(spec, folders);
+    return path === null ? undefined : ggufDigest(path);
+  } catch {
+    return undefined;
+  }
 }
 
 type NamedModel = {

@@ -42,6 +42,8 @@ export type EmbeddingProvider = {
   /** Input type or prompt form used for documents; part of the vectors' identity. */
   documentInputType: string | null;
   promptForm: string;
+  /** Of a GGUF model what tells its file from others of its name, as it is now; undefined while it is not here. */
+  weights?: () => string | undefined;
   /** qmd's fingerprint for GGUF models in a qmd home, else one of ours; six hex digits. */
   fingerprint: string;
   /** Upper bound for one text, in UTF-8 bytes (a safe upper bound for tokens). A longer document goes in pieces, a longer query is cut. */

@@ -1,3 +1,4 @@
+import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
 import { open, stat } from "node:fs/promises";
 import { MemqError, messageOf } from "../errors.ts";
 
@@ -29,6 +30,33 @@ export async function checkGguf(path: string): Promise<void> {
   if (read < start.length) throw truncatedModel(path);
 }
 
+/** Bytes that are read of each place of a file. */
+const SAMPLE = 65_536;
+
+let lastDigest: { stamp: string; digest: string } | undefined;
+
+/**
+ * What tells a model file from another of its name: SHA-256 over its size, its first bytes (metadata) and some of its middle and its end
+ * (weights), 16 hexadecimal digits. Throws what the system does. A file that was not touched is not read again.
+ */
+export function ggufDigest(path: string): string {
+  const descriptor = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  try {
+    const { size, mtimeMs, ino } = fstatSync(descriptor);
+    const stamp = `${path} ${size} ${mtimeMs} ${ino}`;
+    if (lastDigest?.stamp === stamp) return lastDigest.digest;
+    const hash = new Bun.CryptoHasher("sha256").update(`${size}\n`);
+    const sample = Buffer.alloc(SAMPLE);
+    for (const at of [0, Math.floor(size / 2), Math.max(0, size - SAMPLE)])
+      hash.update(sample.subarray(0, readSync(descriptor, sample, 0, SAMPLE, at)));
+    lastDigest = { stamp, digest: hash.digest("hex").slice(0, 16) };
+    return lastDigest.digest;
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** What is said of a model file that ends too early, or holds what can't be: `MODEL_INVALID`. */
 export function truncatedModel(path: string, cause?: unknown): MemqError {
   return new MemqError("MODEL_INVALID", `${path} is cut off or damaged.`, {
     hint: "Remove it and download it again.",

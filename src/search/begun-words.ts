@@ -1,5 +1,6 @@
 import { commonestTermsFrom, documentFrequencies } from "../store/keyword.ts";
 import type { Index } from "../store/types.ts";
+import { type NearWord, nearWords, wordsOfSameEnd } from "./near-words.ts";
 import type { ParsedQuery, QueryTerm } from "./query.ts";
 import { isAscii } from "./scripts.ts";
 
@@ -9,33 +10,49 @@ const FEWEST_LETTERS = { ascii: 2, other: 3 };
 const MOST_WORDS = 16;
 /** Of a pasted log so many words that no passage holds are looked at: each is a walk over all that begin so. */
 const MOST_UNKNOWN = 32;
+/** Of them so many are looked for by what they may mean, and by how words end: a question has fewer, and this takes longer. */
+const MOST_NEAR = 8;
+const MOST_ENDS = 4;
 
 /**
  * The query, with words for each word of it that no passage holds: those of the index that begin with it, as `auth` does
- * `authentication`. A word that the index knows stands for itself alone, so nothing ranks differently for it.
+ * `authentication`, or else those that it may mean (`near-words.ts`). A word that the index knows stands for itself alone, so nothing
+ * ranks differently for it.
  */
 export function withBegunWords(index: Index, parsed: ParsedQuery): ParsedQuery {
   if (parsed.match === null) return parsed;
   const words = parsed.terms.filter(isWord).map(({ term }) => term);
   const held = documentFrequencies(index, words);
   const unknown = words.filter((word) => held.get(word) === 0).slice(0, MOST_UNKNOWN);
-  const begun = new Map(unknown.map((word) => [word, commonestTermsFrom(index, word, MOST_WORDS)]));
-  if ([...begun.values()].every((found) => found.length === 0)) return { ...parsed, held };
+  const meant = new Map(unknown.map((word, at) => [word, begunOrNear(index, word, at < MOST_NEAR)]));
+  const isNothingHeld = unknown.length === parsed.terms.filter(({ finds }) => finds).length;
+  if (isNothingHeld && [...meant.values()].every((found) => found.length === 0)) {
+    for (const word of unknown.slice(0, MOST_ENDS)) meant.set(word, wordsOfSameEnd(index, word));
+  }
+  if ([...meant.values()].every((found) => found.length === 0)) return { ...parsed, held };
   const known = new Set(parsed.terms.map(({ term }) => term));
   const terms = parsed.terms.flatMap((term): QueryTerm[] => {
-    const found = (isWord(term) ? begun.get(term.term) : undefined) ?? [];
+    const found = (isWord(term) ? meant.get(term.term) : undefined) ?? [];
     if (found.length === 0) return [term];
-    const added = found.filter((one) => !known.has(one));
-    for (const one of added) known.add(one);
-    return added.map((one) => Object.assign({}, term, { term: one }));
+    const added = found.filter((one) => !known.has(one.term));
+    for (const one of added) known.add(one.term);
+    const terms = added.map((one) => Object.assign({}, term, { term: one.term, weight: term.weight * one.weight }));
+    // What only may be meant leaves the word in its place: a synonym of it may be what the note says.
+    return added.some(({ weight }) => weight < 1) ? [term, ...terms] : terms;
   });
   const any = terms.filter(({ finds }) => finds).map(({ term }) => ({ tokens: [term] }));
   return { ...parsed, held, terms, match: { ...parsed.match, any } };
 }
 
-function isWord({ term, kind, finds, identifier }: QueryTerm): boolean {
+function begunOrNear(index: Index, word: string, orNear: boolean): NearWord[] {
+  const begun = commonestTermsFrom(index, word, MOST_WORDS);
+  if (begun.length > 0) return begun.map((term) => ({ term, weight: 1 }));
+  return orNear ? nearWords(index, word) : [];
+}
+
+function isWord({ term, kind, finds, identifier, date }: QueryTerm): boolean {
   const fewest = isAscii(term) ? FEWEST_LETTERS.ascii : FEWEST_LETTERS.other;
-  return kind === "word" && finds && !identifier && term.length >= fewest && isOfLetters(term);
+  return kind === "word" && finds && !identifier && date !== true && term.length >= fewest && isOfLetters(term);
 }
 
 /** An expression over all of Unicode takes long to make, and most words are ASCII. */

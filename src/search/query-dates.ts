@@ -1,86 +1,203 @@
-import { DAY_MS } from "../notes/dates.ts";
-import { utcMidnight } from "../notes/dates.ts";
+import { DAY_MS, utcMidnight } from "../notes/dates.ts";
+import { isAscii } from "./scripts.ts";
 
-/** A term of the index that stands for a day or month of the query: `2023-06-27`, `2023-06`. */
+/** A term of the index that stands for a day or month of the query: `2023-06-27`, `2023-06`; `27.06.2023`. */
 export type DateTerm = { term: string; weight: number; finds: boolean };
 
-/** Months without accents, in English, Spanish, Portuguese, French, German, Italian and Dutch. */
+/** What a query says of days: terms for them, the commonest ways to write them in numbers, and the numbers and the names of months (folded) that it says it by. */
+export type QueryDates = {
+  terms: DateTerm[];
+  written: DateTerm[];
+  numbers: ReadonlySet<string>;
+  months: ReadonlySet<string>;
+};
+
+/** Months without accents, in English, Spanish, Portuguese, French, German, Italian, Dutch, Swedish, Polish, Turkish, Russian and Ukrainian. */
 const MONTHS = [
-  "jan january enero janeiro janvier januar gennaio januari",
-  "feb february febrero fevereiro fevrier februar febbraio februari",
-  "mar march marzo marco mars marz maart",
-  "apr april abril avril aprile",
-  "may mayo maio mai maggio mei",
-  "jun june junio junho juin juni giugno",
-  "jul july julio julho juillet juli luglio",
-  "aug august agosto aout augustus",
-  "sep sept september septiembre setembro septembre settembre",
-  "oct october octubre outubro octobre oktober ottobre",
-  "nov november noviembre novembro novembre",
-  "dec december diciembre dezembro decembre dezember dicembre",
+  "jan january enero janeiro janvier januar gennaio januari stycznia ocak января січня",
+  "feb february febrero fevereiro fevrier februar febbraio februari lutego subat февраля лютого",
+  "mar march marzo marco mars marz maart marca mart марта березня",
+  "apr april abril avril aprile kwietnia nisan апреля квітня",
+  "may mayo maio mai maggio mei maj maja mayis мая травня",
+  "jun june junio junho juin juni giugno czerwca haziran июня червня",
+  "jul july julio julho juillet juli luglio lipca temmuz июля липня",
+  "aug august agosto aout augustus augusti sierpnia agustos августа серпня",
+  "sep sept september septiembre setembro septembre settembre wrzesnia eylul сентября вересня",
+  "oct october octubre outubro octobre oktober ottobre pazdziernika ekim октября жовтня",
+  "nov november noviembre novembro novembre listopada kasim ноября листопада",
+  "dec december diciembre dezembro decembre dezember dicembre grudnia aralik декабря грудня",
 ];
-const OF = String.raw`\s*(?:,|de[lr]?\b|of\b)?\s*`;
-const DAY = String.raw`\b(\d{1,2})(?:st|nd|rd|th|\.|er|º|ª)?`;
-const YEAR = String.raw`((?:1[5-9]|20)\d\d)\b`;
 
-/** Every shape of a date holds one of these. Most queries hold none, and making the shapes takes longer than all else about a query. */
-const HINT = /(?:1[5-9]|20)\d\d|\d{4}\s*年|\.\s?\d{4}/;
+/** Every shape of a date with a year holds one of these. Most queries hold none, and making the shapes takes longer than all else about a query. */
+const HINT = /(?:1[5-9]|20)\d\d|\d{4}\s*[年년]|\.\s?\d{4}/;
+/** One without a year holds a number like this and a word that begins like a month. */
+const DAY_HINT = /(?<!\d)\d{1,2}(?!\d)/;
+const MONTH_HINT =
+  /[月월]|jan|ene|sty|oca|янв|січ|feb|fev|lut|sub|фев|лют|mar|maa|мар|бер|apr|abr|avr|kwi|nis|апр|кві|ma[yigj]|mei|мая|тра|jun|jui|giu|cze|haz|июн|чер|jul|lug|lip|tem|июл|лип|aug|ago|aou|sie|авг|сер|sep|set|wrz|eyl|сен|вер|oct|okt|out|ott|paz|eki|окт|жов|nov|lis|kas|ноя|de[cz]|dic|gru|ara|дек|гру/i;
 
-type Shape = [pattern: RegExp, day: number, month: number, year: number];
+/** The day, month and year that the groups of a pattern are, by the letters of each order that they may be in. */
+type Shape = { pattern: RegExp; orders: string[] };
 
-/** Each with the groups day, month, year; a shape that holds another comes first. */
-function makeShapes(): Shape[] {
-  const month = String.raw`\b(${MONTHS.join(" ").replaceAll(" ", "|")})\b\.?`;
-  return [
-    [new RegExp(`${DAY}${OF}${month}${OF}${YEAR}`, "giu"), 1, 2, 3],
-    [new RegExp(`${month}${OF}${DAY}${OF}${YEAR}`, "giu"), 2, 1, 3],
-    [new RegExp(`${month}${OF}${YEAR}`, "giu"), 0, 1, 2],
-    [/(\d{4})\s*年\s*(\d{1,2})\s*月\s*(\d{1,2})\s*日/gu, 3, 2, 1],
-    [/(\d{4})\s*年\s*(\d{1,2})\s*月/gu, 0, 2, 1],
-    [/\b(\d{1,2})\.\s?(\d{1,2})\.\s?(\d{4})\b/gu, 1, 2, 3],
-  ];
+/** Shapes of dates with and without a year; a shape that holds another comes first. Beyond ASCII `\b` knows no letters. */
+function makeShapes(ofAscii: boolean): { dated: Shape[]; yearless: Shape[] } {
+  const names = MONTHS.join(" ")
+    .split(" ")
+    .filter((name) => !ofAscii || isAscii(name));
+  const [begin, end] = ofAscii
+    ? [String.raw`\b`, String.raw`\b`]
+    : [String.raw`(?<![\p{L}\p{N}])`, String.raw`(?![\p{L}\p{N}])`];
+  const of = String.raw`\s*(?:,|de[lr]?\b|of\b)?\s*`;
+  const day = String.raw`${begin}(\d{1,2})(?:st|nd|rd|th|\.|er|º|ª)?`;
+  const month = `${begin}(${names.join("|")})${end}\\.?`;
+  const year = String.raw`((?:1[5-9]|20)\d\d)${end}`;
+  const made = (source: string, order: string): Shape => ({ pattern: new RegExp(source, "giu"), orders: [order] });
+  return {
+    dated: [
+      made(`${day}${of}${month}${of}${year}`, "dmy"),
+      made(`${month}${of}${day}${of}${year}`, "mdy"),
+      made(`${month}${of}${year}`, "my"),
+      { pattern: /(\d{4})\s*[年년]\s*(\d{1,2})\s*[月월]\s*(\d{1,2})\s*[日일]/gu, orders: ["ymd"] },
+      { pattern: /(\d{4})\s*[年년]\s*(\d{1,2})\s*[月월]/gu, orders: ["ym"] },
+      { pattern: /\b(\d{1,2})\.\s?(\d{1,2})\.\s?(\d{4})\b/gu, orders: ["dmy"] },
+      { pattern: /\b(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})\b/gu, orders: ["ymd"] },
+      { pattern: /\b((?:19|20)\d\d)(\d\d)(\d\d)\b/gu, orders: ["ymd"] },
+      { pattern: /\b(\d{1,2})[-/](\d{1,2})[-/](\d{4})\b/gu, orders: ["dmy", "mdy"] },
+    ],
+    yearless: [
+      made(`${day}${of}${month}`, "dm"),
+      made(`${month}${of}${day}${end}`, "md"),
+      { pattern: /(?<!\d)(\d{1,2})\s*[月월]\s*(\d{1,2})\s*[日일]/gu, orders: ["md"] },
+    ],
+  };
 }
 
-let shapes: Shape[] | undefined;
+const shapes = new Map<boolean, ReturnType<typeof makeShapes>>();
+
+function shapesFor(text: string): ReturnType<typeof makeShapes> {
+  const ofAscii = isAscii(text);
+  const known = shapes.get(ofAscii) ?? makeShapes(ofAscii);
+  shapes.set(ofAscii, known);
+  return known;
+}
 
 /** What a day counts, and the share of it that the note of the last day counts on which one still tells of it. */
-const DAY_WEIGHT = 0.7;
+const DAY_WEIGHT = 1;
 const MONTH_WEIGHT = 1;
 const TOLD_FOR_DAYS = 7;
 const TOLD_LATE = 0.5;
+/** Of a day without a year the last one is meant, or else one of the next or of so many before, which count less. */
+const YEARS_BEFORE = 3;
+const OTHER_YEAR = 0.5;
 
 /**
- * The days and months of a query, and the numbers it names them by. The terms are ISO dates, since dated notes are named by them and
- * hardly anybody asks by them. What happened on a day is told on it or in the days after, so the notes of the week that follows count
- * too, the less the later.
+ * The days and months of a query, and the numbers and months it names them by. The terms are ISO dates, since dated notes are named by
+ * them and hardly anybody asks by them. What happened on a day is told on it or in the days after, so the notes of the week that follows
+ * count too, the less the later. A day without a year counts where `now`, in milliseconds since 1970, is given.
  */
-export function datesOf(text: string): { terms: DateTerm[]; numbers: ReadonlySet<string> } {
-  const numbers = new Set<string>();
-  if (!HINT.test(text)) return { terms: [], numbers };
-  const terms = new Map<string, DateTerm>();
-  const add = (term: string, weight: number, finds: boolean): void => {
-    const known = terms.get(term);
-    if (known === undefined || known.weight < weight) terms.set(term, { term, weight, finds });
-  };
+export function datesOf(text: string, now?: number): QueryDates {
+  const found = new Found();
+  const isDated = HINT.test(text);
+  if (!isDated && (now === undefined || !DAY_HINT.test(text))) return found;
   // Shapes try every way to share out a run of blanks between their parts: of thousands, for minutes.
-  let rest = text.normalize("NFKD").replace(/\p{M}/gu, "").replace(/\s+/gu, " ");
-  for (const [pattern, day, month, year] of (shapes ??= makeShapes())) {
+  let rest = withoutAccents(text).replace(/\s+/gu, " ");
+  if (!isDated && !MONTH_HINT.test(rest)) return found;
+  const { dated, yearless } = shapesFor(rest);
+  for (const { pattern, orders } of isDated ? dated : [])
     rest = rest.replace(pattern, (...groups: string[]) => {
-      const first = `${groups[year]}-${monthOf(groups[month]!)}-${day === 0 ? "01" : groups[day]!.padStart(2, "0")}`;
-      const from = utcMidnight(first);
-      if (from === null) return groups[0]!;
-      for (const place of [day, month, year]) if (place > 0 && /^\d/.test(groups[place]!)) numbers.add(groups[place]!);
-      if (day === 0) add(first.slice(0, 7), MONTH_WEIGHT, true);
-      else add(first, DAY_WEIGHT, true);
-      const last = day === 0 ? lastOfMonth(from) : from;
-      for (let after = 1; after <= TOLD_FOR_DAYS; after++) {
-        const share = 1 - ((1 - TOLD_LATE) * after) / TOLD_FOR_DAYS;
-        add(isoDay(last + after * DAY_MS), DAY_WEIGHT * (day === 0 ? TOLD_LATE : share), false);
-      }
-      return " ";
+      const read = orders.filter((order) => found.add(partsOf(groups, order)));
+      return read.length > 0 ? " " : groups[0]!;
     });
+  if (now === undefined || !DAY_HINT.test(rest)) return found;
+  for (const { pattern, orders } of yearless)
+    rest = rest.replace(pattern, (...groups: string[]) => {
+      const read = orders.filter((order) => found.addYearless(partsOf(groups, order), now));
+      return read.length > 0 ? " " : groups[0]!;
+    });
+  return found;
+}
+
+function withoutAccents(text: string): string {
+  if (isAscii(text)) return text;
+  // Hangul comes apart with the accents.
+  return text.normalize("NFKD").replace(/\p{M}/gu, "").replace(/ı/g, "i").normalize("NFC");
+}
+
+type Parts = { d?: string; m: string; y?: string };
+
+function partsOf(groups: readonly string[], order: string): Parts {
+  const of = (part: string): string | undefined => (order.includes(part) ? groups[order.indexOf(part) + 1] : undefined);
+  return { d: of("d"), m: of("m") ?? "", y: of("y") };
+}
+
+class Found implements QueryDates {
+  private readonly byTerm = new Map<string, DateTerm>();
+  readonly written: DateTerm[] = [];
+  readonly numbers = new Set<string>();
+  readonly months = new Set<string>();
+
+  get terms(): DateTerm[] {
+    return [...this.byTerm.values()];
   }
-  return { terms: [...terms.values()], numbers };
+
+  /** Adds a day or, without one, a month; false for what is none. */
+  add({ d, m, y = "" }: Parts): boolean {
+    const first = `${y}-${monthOf(m)}-${(d ?? "01").padStart(2, "0")}`;
+    const from = utcMidnight(first);
+    if (from === null) return false;
+    this.addWords([d, m, y]);
+    if (d === undefined) this.term(first.slice(0, 7), MONTH_WEIGHT, true);
+    else this.day(first);
+    this.told(d === undefined ? lastOfMonth(from) : from, d === undefined);
+    return true;
+  }
+
+  /** Adds a day of the years around `now`. */
+  addYearless({ d = "", m }: Parts, now: number): boolean {
+    const year = new Date(now).getUTCFullYear();
+    const days = Array.from(
+      { length: YEARS_BEFORE + 2 },
+      (_, back) => `${year + 1 - back}-${monthOf(m)}-${d.padStart(2, "0")}`,
+    );
+    const real = days.filter((day) => utcMidnight(day) !== null);
+    const last = real.find((day) => utcMidnight(day)! <= now);
+    for (const day of real) if (day !== last) this.term(day, DAY_WEIGHT * OTHER_YEAR, true);
+    if (last !== undefined) {
+      this.day(last);
+      this.told(utcMidnight(last)!, false);
+    }
+    if (real.length > 0) this.addWords([d, m]);
+    return real.length > 0;
+  }
+
+  private addWords(words: (string | undefined)[]): void {
+    for (const word of words)
+      if (word !== undefined) (/^\d/.test(word) ? this.numbers : this.months).add(word.toLowerCase());
+  }
+
+  private day(day: string): void {
+    this.term(day, DAY_WEIGHT, true);
+    const [year, month, date] = day.split("-") as [string, string, string];
+    for (const [a, b] of [
+      [date, month],
+      [String(Number(date)), String(Number(month))],
+    ]) {
+      for (const term of [`${a}.${b}.${year}`, `${a}/${b}/${year}`, `${b}/${a}/${year}`])
+        this.written.push({ term, weight: DAY_WEIGHT, finds: true });
+    }
+  }
+
+  /** Adds the days of the week that follows one on which something happened. */
+  private told(last: number, ofMonth: boolean): void {
+    for (let after = 1; after <= TOLD_FOR_DAYS; after++) {
+      const share = 1 - ((1 - TOLD_LATE) * after) / TOLD_FOR_DAYS;
+      this.term(isoDay(last + after * DAY_MS), DAY_WEIGHT * (ofMonth ? TOLD_LATE : share), false);
+    }
+  }
+
+  private term(term: string, weight: number, finds: boolean): void {
+    const known = this.byTerm.get(term);
+    if (known === undefined || known.weight < weight) this.byTerm.set(term, { term, weight, finds });
+  }
 }
 
 function isoDay(time: number): string {

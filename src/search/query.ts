@@ -1,5 +1,6 @@
 import type { KeywordMatch } from "../store/types.ts";
-import { DIGIT, HANGUL } from "./scripts.ts";
+import { DIGIT, HANGUL, characterClass } from "./scripts.ts";
+import { stem } from "./stem.ts";
 import { datesOf } from "./query-dates.ts";
 import { cutAtGrapheme } from "./snippet.ts";
 import { isStopWord, languagesOf } from "./stopwords.ts";
@@ -21,6 +22,8 @@ export type QueryTerm = {
   identifier: boolean;
   /** Only there as a part of an identifier that is a term of its own. */
   part: boolean;
+  /** Names a day together with others, and stands for no other word. */
+  date?: boolean;
 };
 
 /** A query as the keyword leg understands it: tokens only, nothing of it is syntax any more. */
@@ -163,20 +166,26 @@ function queryTerms(tokens: Weighed[]): QueryTerm[] {
   return all;
 }
 
-/** What a day's or a year's number counts by itself: any list and any hour holds one. */
+/** What a day's or a year's number counts by itself: any list and any hour holds one. What a month's name counts: it has thirty days. */
 const DATE_NUMBER_WEIGHT = 0.3;
+const DATE_MONTH_WEIGHT = 0.5;
 
 /** The terms, and the dates of the text as names of notes have them; they only weigh, and look up nothing. */
 function withDates(terms: QueryTerm[], text: string): QueryTerm[] {
-  const dates = datesOf(text);
+  const dates = datesOf(text, Date.now());
   if (dates.terms.length === 0) return terms;
-  const words = terms.map((term) =>
-    dates.numbers.has(term.term) ? Object.assign(term, { weight: DATE_NUMBER_WEIGHT, identifier: false }) : term,
-  );
-  const known = new Set(terms.map(({ term }) => term));
-  const added = dates.terms.filter(({ term }) => !known.has(term));
+  const months = new Set(Array.from(dates.months, (name) => stem(name, characterClass(name.codePointAt(0)!))));
+  const words = terms.map((term) => {
+    // The numbers of `2026-03-14` stand close together in any other date of that month.
+    const kind = term.part ? "whole" : term.kind;
+    if (dates.numbers.has(term.term))
+      return { ...term, kind, weight: DATE_NUMBER_WEIGHT, identifier: false, date: true };
+    return months.has(term.term) ? { ...term, weight: DATE_MONTH_WEIGHT, date: true } : term;
+  });
+  const added = new Map([...dates.written, ...dates.terms].map((date) => [date.term, date]));
   const traits = { kind: "whole" as const, identifier: false, part: false };
-  return [...words, ...added.map((date) => Object.assign(date, traits))];
+  for (const { term } of terms) added.delete(term);
+  return [...words, ...Array.from(added.values(), (date) => Object.assign(date, traits))];
 }
 
 /** Any of the terms, each demanded phrase, none of the excluded ones. */

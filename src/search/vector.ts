@@ -2,9 +2,10 @@ import { identityOf } from "../embed/identity.ts";
 import type { EmbeddingProvider } from "../embed/types.ts";
 import type { MemqError } from "../errors.ts";
 import type { EmbeddingSettings, Home } from "../home/types.ts";
+import type { Cutting } from "../notes/types.ts";
 import { withoutCredentials } from "../printable.ts";
 import { expectMuchWork } from "../long-running.ts";
-import { cacheSpace, servingIdentity } from "../store/identity.ts";
+import { ofOtherWeights, sameSpace, servingIdentity } from "../store/identity.ts";
 import type { Index, VectorCandidate, VectorIdentity } from "../store/types.ts";
 import { cosinesOf, nearestPassages } from "../store/nearest.ts";
 import { vectorDimensions } from "../store/vector-table.ts";
@@ -105,17 +106,22 @@ function ofAnotherLength({ model }: EmbeddingProvider, now: number, stored: numb
   return `Searched by keywords only: ${withoutCredentials(model)} gives vectors of ${now} numbers now, and those of the index have ${stored}. To embed everything anew, run \`embed -f\`, or \`memory index --force\` for an agent's memory.`;
 }
 
+/** Stands for any: of a query's vector nothing was cut. */
+const UNCUT: Cutting = { kind: "lines", maxWeight: 0, overlapWeight: 0 };
+
 /** Whether a query that `provider` embeds lies in the space of the vectors at hand; how passages were cut does not matter to that. */
 export function understands(provider: EmbeddingProvider, serving: VectorIdentity): boolean {
-  const own = { ...identityOf(provider, { kind: "lines", maxWeight: 0, overlapWeight: 0 }), cutting: serving.cutting };
+  const own = identityOf(provider, UNCUT);
   if (serving.provider === "") return own.model === serving.model && own.fingerprint === serving.fingerprint;
-  return cacheSpace(own) === cacheSpace(serving);
+  return sameSpace(own, serving);
 }
 
 /** What the embeddings at hand are that those of `provider` are not; models of one name differ in something else. */
 function otherEmbeddings(provider: EmbeddingProvider, serving: VectorIdentity): string {
   const model = withoutCredentials(serving.model);
   if (serving.model !== provider.model) return `embeddings of ${model}, not of ${withoutCredentials(provider.model)}`;
+  if (ofOtherWeights(identityOf(provider, UNCUT), serving))
+    return `embeddings of ${model} as it was before its file was replaced`;
   if (serving.provider === "") return `embeddings of ${model} made with other prompts or from other passages`;
   const said = (identity: typeof provider | VectorIdentity, by: string): string[] => [
     `by ${by}`,

@@ -7,7 +7,7 @@ const NEXT = "vectors.next";
 
 /** Whether vectors of both lie in the same space. Of vectors that qmd wrote only model and fingerprint are known (`provider` ""). */
 export function sameIdentity(a: VectorIdentity, b: VectorIdentity): boolean {
-  if (a.model !== b.model || a.fingerprint !== b.fingerprint) return false;
+  if (a.model !== b.model || a.fingerprint !== b.fingerprint || ofOtherWeights(a, b)) return false;
   return a.provider === "" || b.provider === "" || identityFields(a) === identityFields(b);
 }
 
@@ -16,11 +16,26 @@ function identityFields(identity: VectorIdentity): string {
   return JSON.stringify([provider, endpoint, dimensions, documentInputType, promptForm, cutting]);
 }
 
+/** Whether both are known to be of two model files, though these may have one name. */
+export function ofOtherWeights(a: VectorIdentity, b: VectorIdentity): boolean {
+  return a.weights !== undefined && b.weights !== undefined && a.weights !== b.weights;
+}
+
+/** Whether a text's vectors of both can be compared: how passages are cut does not matter to that. */
+export function sameSpace(a: VectorIdentity, b: VectorIdentity): boolean {
+  return !ofOtherWeights(a, b) && JSON.stringify(spaceFields(a)) === JSON.stringify(spaceFields(b));
+}
+
 /** Name of the part of the embedding cache that fits an identity: how passages are cut does not matter to a text's vector. */
 export function cacheSpace(identity: VectorIdentity): string {
+  const { weights } = identity;
+  const parts = [...spaceFields(identity), ...(weights === undefined ? [] : [weights])];
+  return sha256(JSON.stringify(parts)).slice(0, 16);
+}
+
+function spaceFields(identity: VectorIdentity): (string | number | null)[] {
   const { provider, model, endpoint, dimensions, documentInputType, promptForm } = identity;
-  const parts = JSON.stringify([provider, model, endpoint, dimensions, documentInputType, promptForm]);
-  return sha256(parts).slice(0, 16);
+  return [provider, model, endpoint, dimensions, documentInputType, promptForm];
 }
 
 function readIdentity(index: Index, key: string): VectorIdentity | null {
@@ -91,6 +106,13 @@ function hasOthers(index: Index, { model, fingerprint }: VectorIdentity): boolea
 /** The identity that a rebuild in progress leads to, or null. */
 export function nextIdentity(index: Index): VectorIdentity | null {
   return readIdentity(index, NEXT);
+}
+
+/** Notes what is known by now of the vectors that searches use, and was not when they were made. */
+export function completeServing(index: Index, identity: VectorIdentity): void {
+  const serving = servingIdentity(index);
+  if (serving === null || !sameIdentity(serving, identity) || serving.provider !== identity.provider) return;
+  if (serving.weights === undefined && identity.weights !== undefined) writeServing(index, identity);
 }
 
 /** Sets the identity of the vectors that searches use; null: there are none. */

@@ -103,17 +103,31 @@ export function heldTerms(index: Index, tokens: readonly string[]): Set<string> 
   return new Set(rows.map(([phrase]) => phrase.slice(1, -1)));
 }
 
-/** The terms of letters alone that begin with `start`, those that most passages hold first, at most `limit`. */
-export function commonestTermsFrom(index: Index, start: string, limit: number): string[] {
-  const query = index.db.query<{ term: string; doc: number }, [string, string]>(
+/** A term, and how many passages hold it. */
+type CountedTerm = { term: string; doc: number };
+
+const OF_LETTERS = /^[\p{L}\p{M}]+$/u;
+
+/** The terms of letters alone that begin with `start`. */
+export function termsFrom(index: Index, start: string): CountedTerm[] {
+  const query = index.db.query<CountedTerm, [string, string]>(
     "SELECT term, doc FROM memq_terms WHERE term >= ? AND term < ?",
   );
-  return query
-    .all(start, `${start}\u{10ffff}`)
-    .filter(({ term }) => /^[\p{L}\p{M}]+$/u.test(term))
-    .sort((a, b) => b.doc - a.doc)
-    .slice(0, limit)
-    .map(({ term }) => term);
+  return query.all(start, `${start}\u{10ffff}`).filter(({ term }) => OF_LETTERS.test(term));
+}
+
+/** The terms of letters alone that begin with `start`, those that most passages hold first, at most `limit`. */
+export function commonestTermsFrom(index: Index, start: string, limit: number): string[] {
+  const terms = termsFrom(index, start).sort((a, b) => b.doc - a.doc);
+  return terms.slice(0, limit).map(({ term }) => term);
+}
+
+/** The terms of letters alone that end in `end`. All terms are read for it. */
+export function termsEndingIn(index: Index, end: string): CountedTerm[] {
+  const query = index.db.query<CountedTerm, [string]>(
+    "SELECT term, doc FROM memq_terms WHERE substr(term, -length(?1)) = ?1",
+  );
+  return query.all(end).filter(({ term }) => OF_LETTERS.test(term));
 }
 
 /** Index tokens of a passage, each kind joined by blanks, and how many tokens the body has. */

@@ -77,6 +77,8 @@ export type VectorIdentity = {
   documentInputType: string | null;
   promptForm: string;
   cutting: string;
+  /** Tells the GGUF file that made them from others of its name; absent where that is not known, and of remote models. */
+  weights?: string;
   /** Six hex digits that stand for all of the above in `content_vectors.embed_fingerprint`; qmd's own for its models. */
   fingerprint: string;
 };

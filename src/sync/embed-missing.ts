@@ -6,7 +6,7 @@ import { hintOf, MemqError, messageOf } from "../errors.ts";
 import type { Home } from "../home/types.ts";
 import { pruneVectorCache, readCachedVectors, writeCachedVectors } from "../store/cache.ts";
 import { foreignCachedVectors } from "../store/foreign.ts";
-import { cacheSpace, sameIdentity, servingIdentity } from "../store/identity.ts";
+import { cacheSpace, completeServing, sameIdentity, servingIdentity } from "../store/identity.ts";
 import { readFallbackReason, readMeta, writeFallbackReason, writeMeta } from "../store/meta.ts";
 import type { Index, MissingVector, VectorIdentity } from "../store/types.ts";
 import { compactVectors } from "../store/vector-table.ts";
@@ -201,7 +201,7 @@ async function embedAll(work: Work): Promise<void> {
     afterId = last.passageId;
   }
   writeRejected(index, identity, rejected);
-  swapVectors(index, identity, work.without);
+  if (!swapVectors(index, identity, work.without)) completeServing(index, identity);
   compactVectors(index);
   if (home.embedding.cache.enabled) pruneVectorCache(index, home.embedding.cache.maxEntries);
 }

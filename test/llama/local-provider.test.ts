@@ -105,8 +105,11 @@ describe("without a usable model", () => {
     const pipe = join(temporaryFolder("model-"), "model.gguf");
     Bun.spawnSync(["mkfifo", pipe]);
     const provider = await openLocalProvider(settings(pipe), "agent");
-    for (const work of [provider.embedDocuments([{ text: "note" }], never), provider.embedQuery("question", never)]) {
-      expect(await failure(work)).toMatchObject({ message: expect.stringContaining(`${pipe}: it is not a file`) });
+    for (const work of [
+      () => provider.embedDocuments([{ text: "note" }], never),
+      () => provider.embedQuery("question", never),
+    ]) {
+      expect(await failure(work())).toMatchObject({ message: expect.stringContaining(`${pipe}: it is not a file`) });
     }
     await provider.close();
   });

@@ -86,6 +86,16 @@ describe.each(GENERATIONS)("the memory of an agent, asked by the official client
     expect(answer.structuredContent).toMatchObject({ results: [], disabled: true, unavailable: true });
   });
 
+  test("asked for sources to be named although citations were off", async () => {
+    const home = makeHome(NOTES);
+    const config = join(home.workspace, "../quiet.json");
+    await Bun.write(config, JSON.stringify({ memory: { citations: "off" } }));
+    const client = await connectStdio(generation, ["--workspace", home.workspace, "--config", config]);
+    open.push(client);
+    expect(client.getInstructions()).not.toContain("Source:");
+    expect(client.getInstructions()).toContain("name no paths or line numbers");
+  });
+
   test("tells how far the first sync is to whoever wants to hear it", async () => {
     const home = makeHome(
       Object.fromEntries(Array.from({ length: 20 }, (_, at) => [`memory/n${at}.md`, `Topic ${at}.\n`])),

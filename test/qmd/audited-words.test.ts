@@ -28,3 +28,27 @@ test("a bench fixture that can't be read is told of in one sentence with one ful
   expect(exitCode).toBe(1);
   expect(stderr).toMatch(/^The fixture none\.json can't be used: .*none\.json \(ENOENT\)\.\n/);
 });
+
+test("ls said of a path on disk that a collection without a name is not found", async () => {
+  const home = await homeOf({ "n/a.md": "hello\n" });
+  expect(await home.run("ls", "/somewhere/n")).toEqual({
+    exitCode: 1,
+    stdout: "",
+    stderr: "Collection not found: /somewhere/n\nRun 'memq ls' to see available collections.\n",
+  });
+  expect((await home.run("ls", "")).stdout).toBe("Collections:\n\n  qmd://n/  (1 files)\n");
+});
+
+test("embed -f on an index without documents fetched a model and failed without a network", async () => {
+  const home = await homeOf({ "n/a.txt": "hello\n" }, { env: { HF_ENDPOINT: "http://127.0.0.1:9" } });
+  for (const args of [
+    ["embed", "-f"],
+    ["embed", "-f", "-c", "n"],
+  ]) {
+    expect(await home.run(...args)).toEqual({
+      exitCode: 0,
+      stdout: "✓ No non-empty documents to embed.\n",
+      stderr: "",
+    });
+  }
+});

@@ -1,11 +1,15 @@
 // A model that a server exchanges under its name: its vectors have another length than those of the index.
+import { Database } from "bun:sqlite";
 import { afterEach, beforeEach, expect, test } from "bun:test";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { standIn, type StandIn } from "../embed/servers/stand-in.ts";
 import { openAiWire } from "../embed/servers/wires.ts";
 import { homeOf, tempFolder, writeNotes } from "../sync/helpers.ts";
 import { startSync } from "../../src/sync/client.ts";
 import { openIndex } from "../../src/store/open.ts";
 import { vectorDimensions } from "../../src/store/vector-table.ts";
+import { models } from "../llama/models-folder.ts";
 import { homesUntilEnd } from "./homes.ts";
 
 const qmdHomeOf = homesUntilEnd();
@@ -108,3 +112,44 @@ test("vectors of two lengths that wait for a change of models never become one i
   index.close();
   expect(waiting()).toEqual([]);
 });
+
+/** Gives the file other weights, the same length and name. */
+function exchangeWeights(file: string): void {
+  const bytes = readFileSync(file);
+  bytes[bytes.length - 1]! ^= 1;
+  writeFileSync(file, bytes);
+}
+
+test("a GGUF file replaced by another of its name and length was not noticed, and vectors of two models were mixed", async () => {
+  const env = { QMD_EMBED_MODEL: "", MEMQ_MODEL_IDLE_MS: "3000", MEMQ_MODEL_THREADS: "1" };
+  const home = await qmdHomeOf({ "notes/a.md": "the violin is in the attic\n", "notes/b.md": "apple pie\n" }, { env });
+  const file = join(home.root, "../model.gguf");
+  writeFileSync(file, readFileSync(models.embed));
+  home.env["QMD_EMBED_MODEL"] = file;
+  const search = () => home.run("vsearch", "violin attic", "--files", "--deadline", "20000");
+  expect((await home.run("embed")).exitCode).toBe(0);
+  expect(await search()).toMatchObject({ stdout: expect.stringContaining("notes/a.md"), stderr: "" });
+
+  exchangeWeights(file);
+  const degraded = await search();
+  expect(degraded.stdout).toContain("notes/a.md");
+  expect(degraded.stderr).toContain("as it was before its file was replaced");
+  expect((await home.run("status")).stdout).toContain("Pending:  2 need embedding");
+  expect((await home.run("doctor")).stdout).toContain("⚠ embedding fingerprints: of the model as it was before");
+
+  home.write({ "notes/c.md": "a train to the sea\n" });
+  await home.run("update");
+  expect((await home.run("embed")).stdout).toContain("Embedded 3 chunks");
+  expect(await search()).toMatchObject({ stdout: expect.stringContaining("notes/a.md"), stderr: "" });
+
+  // An index of an earlier version says nothing of the file: what it holds stays, and the next vectors say it.
+  const index = new Database(home.indexPath);
+  index.run("UPDATE memq_meta SET value = json_remove(value, '$.weights') WHERE key = 'vectors.serving'");
+  index.close();
+  expect((await home.run("embed")).stdout).toContain("already have embeddings");
+  home.write({ "notes/d.md": "a boat\n" });
+  await home.run("update");
+  expect((await home.run("embed")).stdout).toContain("Embedded 1 chunks");
+  exchangeWeights(file);
+  expect((await search()).stderr).toContain("as it was before its file was replaced");
+}, 60_000);

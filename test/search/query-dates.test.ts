@@ -18,6 +18,29 @@ describe("dates of a question", () => {
     expect(found("from March 3, 2022 to Apr 2022")).toEqual(["2022-03-03", "2022-04"]);
   });
 
+  test("were no dates when they were written in digits, or in Swedish, Polish, Turkish, Russian, Ukrainian or Korean", () => {
+    for (const text of ["27/06/2023", "06/27/2023", "27-06-2023", "2023/06/27", "2023.6.27", "20230627", "2023-06-27"])
+      expect([text, found(text)]).toEqual([text, ["2023-06-27"]]);
+    for (const text of ["27 juni 2023", "27 czerwca 2023", "27 Haziran 2023", "27 июня 2023", "27 червня 2023"])
+      expect([text, found(text)]).toEqual([text, ["2023-06-27"]]);
+    expect(found("2023년 6월 27일")).toEqual(["2023-06-27"]);
+    expect(found("on 03/04/2026")).toEqual(["2026-04-03", "2026-03-04"]);
+    for (const text of ["27/13/2023", "13/13/2023", "20231327", "2023-02-30"]) expect(found(text)).toEqual([]);
+  });
+
+  test("without a year are the last such day, and count less in the years around it", () => {
+    const now = Date.parse("2026-05-20T12:00:00Z");
+    for (const text of ["14 March", "March 14th", "on Sat 14 Mar,", "le 14 mars", "14. März", "3月14日", "3월 14일"]) {
+      const days = datesOf(text, now).terms.filter(({ finds }) => finds);
+      expect(days.toSorted((a, b) => b.weight - a.weight)[0]?.term).toBe("2026-03-14");
+      expect(days.map(({ term }) => term)).toContain("2027-03-14");
+    }
+    const [best] = datesOf("27 June", now).terms.toSorted((a, b) => b.weight - a.weight);
+    expect(best?.term).toBe("2025-06-27");
+    for (const text of ["march 5000 miles", "what may I do in 3 days", "E1042 at 14:37:22 on mar", "30 feb", "Mark 12"])
+      expect(datesOf(text, now).terms).toEqual([]);
+  });
+
   test("are no dates without a year or a month", () => {
     for (const text of ["27 June", "the market 2023", "march 5000 miles", "version 1.2.2023x", "summer 2023"])
       expect(found(text)).toEqual([]);
@@ -64,5 +87,37 @@ test("the note of a day is found by its date in words", async () => {
   });
   const [first] = (await home.ask("Where did Ann go on 27 June, 2023?")).hits;
   expect(first?.path).toBe("memory/2023-06-28-swimming.md");
+  home.close();
+});
+
+const daily = {
+  "memory/2026-03-14.md": "Baked a pie with Aoife and bought tickets.",
+  "memory/2026-03-17.md": "Bought a second balancer, due 2026-03-24 and 2026-03-31.",
+  "memory/2026-05-14.md": "Bought tickets for the ferry.",
+  "memory/garden.md": "Tomatoes sown on 1 March. Martes: arreglar la cocina.",
+  "memory/money.md": "Tax return handed in on 11.02.2026.",
+};
+
+test("the note of a day was not found by the day in another form, or stood behind another that names the month", async () => {
+  const home = await testHome(daily);
+  for (const day of [
+    "14/03/2026",
+    "2026/03/14",
+    "20260314",
+    "14 марта 2026",
+    "le 14 mars 2026",
+    "Mar 14, 2026",
+    "what happened on 14 March 2026?",
+  ])
+    expect([day, (await home.ask(day)).hits[0]?.path]).toEqual([day, "memory/2026-03-14.md"]);
+  expect((await home.ask("what was handed in on 2026-02-11")).hits[0]?.path).toBe("memory/money.md");
+  expect((await home.ask("11 February 2026")).hits[0]?.path).toBe("memory/money.md");
+  home.close();
+});
+
+test("the note of a day was not found by the day without its year", async () => {
+  const year = new Date().getUTCFullYear() - 1;
+  const home = await testHome({ [`memory/${year}-03-14.md`]: "Baked a pie.", "memory/garden.md": "Sown on 1 March." });
+  expect((await home.ask("what did we do on March 14th")).hits[0]?.path).toBe(`memory/${year}-03-14.md`);
   home.close();
 });

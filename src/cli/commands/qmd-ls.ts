@@ -12,8 +12,8 @@ import { sizeText } from "../qmd/words.ts";
 /** `ls [PATH]`: the collections, or the documents of one, or those below a folder of it. */
 export async function run(invocation: Invocation): Promise<void> {
   const open = await openedQmd(invocation);
-  const [name] = invocation.words;
-  if (name === undefined) return writeOut(collectionsText(open));
+  const [name = ""] = invocation.words;
+  if (name === "") return writeOut(collectionsText(open));
   for (const spelling of spellingsOf(name)) {
     const place = placeOf(open, spelling);
     if (place === null) continue;
@@ -23,7 +23,8 @@ export async function run(invocation: Invocation): Promise<void> {
     if (rows.length === 0 && spelling !== spellingsOf(name).at(-1)) continue;
     return writeOut(rows.length === 0 ? nothingText(place) : documentsText(open, place.collection, rows));
   }
-  const collection = withoutScheme(name).split("/")[0] ?? "";
+  // A path on disk begins with a slash: it is no collection, and called as it was typed.
+  const collection = withoutScheme(name).split("/")[0] || name;
   throw new MemqError("COLLECTION_NOT_FOUND", `Collection not found: ${collection}`, {
     hint: `Run '${open.program} ls' to see available collections.`,
   });

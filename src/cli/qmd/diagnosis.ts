@@ -4,6 +4,7 @@ import type { QmdHome } from "../../home/qmd-home.ts";
 import { withoutCredentials } from "../../printable.ts";
 import { documentCounts, documentsWithoutPassages } from "../../store/documents.ts";
 import { integrityProblem, sqliteVersion, vectorEngine, vectorGroups } from "../../store/health.ts";
+import { ofOtherWeights, servingIdentity } from "../../store/identity.ts";
 import { writerOf } from "../../store/lock.ts";
 import { indexSizes, orphanedVectorKeys, vectorCount } from "../../store/maintenance.ts";
 import { openIndex } from "../../store/open.ts";
@@ -162,23 +163,30 @@ async function embeddingFindings(index: Index, qmd: QmdHome, program: Program): 
   const strange = groups.filter(
     ({ model, fingerprint }) => wanted !== null && (model !== wanted.model || fingerprint !== wanted.fingerprint),
   );
+  const serving = servingIdentity(index);
+  const isReplaced = wanted !== null && serving !== null && ofOtherWeights(wanted, serving);
+  const isStrange = strange.length > 0 || isReplaced;
   return [
     {
       ok: pending.documents === 0,
       label: "embedding freshness",
       details:
         pending.documents === 0 ? `${vectors} vectors, none missing` : `${pending.documents} documents need embedding`,
-      ...(pending.documents === 0 || strange.length > 0 ? {} : { advice: `Run '${program} embed'.` }),
+      ...(pending.documents === 0 || isStrange ? {} : { advice: `Run '${program} embed'.` }),
     },
     {
-      ok: strange.length === 0,
+      ok: !isStrange,
       label: "embedding fingerprints",
       details:
-        groups.length === 0 ? "no vectors yet" : strange.length === 0 ? "all of the model in force" : "of other models",
+        groups.length === 0
+          ? "no vectors yet"
+          : strange.length > 0
+            ? "of other models"
+            : isReplaced
+              ? "of the model as it was before its file was replaced"
+              : "all of the model in force",
       more: strange.map(({ model, fingerprint, count }) => `${count} of ${withoutCredentials(model)} (${fingerprint})`),
-      ...(strange.length === 0
-        ? {}
-        : { advice: `Run '${program} embed'; until it is done, words alone are searched.` }),
+      ...(isStrange ? { advice: `Run '${program} embed'; until it is done, words alone are searched.` } : {}),
     },
     ...(orphans === 0
       ? []

@@ -1,3 +1,4 @@
+import type { MemorySettings } from "../../home/types.ts";
 import type { MemoryEngine } from "../../memory/engine.ts";
 import { appendInTurn } from "../../memory/append-turns.ts";
 import { isRealDate } from "../../memory/dates.ts";
@@ -74,25 +75,30 @@ const APPEND_OUTPUT: ObjectSchema = {
 
 /** The memory of an agent over MCP: searching and reading, and appending where that is allowed. */
 export function memorySurface(service: MemoryService, options: { allowWrite: boolean }): McpSurface {
-  /** Whether there is a memory to speak of; one that can't be opened says why when it is asked. */
-  const isOn = (): Promise<boolean> =>
+  /** What is configured; null of a memory that can't be opened, which says why when it is asked. */
+  const settings = (): Promise<MemorySettings | null> =>
     service.engine().then(
-      ({ agent }) => agent.memory.enabled,
-      () => true,
+      ({ agent }) => agent.memory,
+      () => null,
     );
   return {
     async tools() {
-      const unlisted = !(await isOn());
+      const unlisted = (await settings())?.enabled === false;
       const all = [searchTool(service), getTool(service), ...(options.allowWrite ? [appendTool(service)] : [])];
       return all.map((one) => Object.assign(one, { unlisted }));
     },
     async instructions() {
-      if (!(await isOn())) return "The memory of this agent is switched off.";
+      const memory = await settings();
+      if (memory?.enabled === false) return "The memory of this agent is switched off.";
       return [
         "This server holds what earlier conversations and notes left behind, in Markdown files.",
         "Before you answer anything about earlier work, decisions, dates, people, preferences or tasks, call memory_search; then call memory_get for the lines around a result that you need.",
         "Ask in whole questions or in key words. When nothing is found, try other words before you say that nothing is known, and say that you looked.",
-        "A path in a result can be given to memory_get as it is. Name it as `Source: path#line` where it helps the reader.",
+        `A path in a result can be given to memory_get as it is. ${
+          memory?.citations === "off"
+            ? "Citations are off: name no paths or line numbers unless the user asks."
+            : "Name it as `Source: path#line` where it helps the reader."
+        }`,
         ...(options.allowWrite
           ? ["memory_append writes a line down for later: facts of the day to `daily`, lasting ones to `long-term`."]
           : []),

@@ -1,0 +1,127 @@
+import { corpusStats } from "../store/corpus-stats.ts";
+import { heldTerms, termsEndingIn, termsFrom } from "../store/keyword.ts";
+import type { Index } from "../store/types.ts";
+import { characterClass } from "./scripts.ts";
+import { stem } from "./stem.ts";
+
+/** A word of the index that a word of the query may mean, and how much it counts of that word. */
+export type NearWord = { term: string; weight: number };
+
+/** One letter too many, too few, exchanged or out of place; `ue` for `ü`. */
+const MISSPELT = 0.7;
+/** The same beginning, a part of a compound, a compound that ends in it. */
+const AKIN = 0.5;
+/** A shorter word is one letter away from too many others. */
+const FEWEST_LETTERS = 5;
+/** What is part of a compound has so many. */
+const FEWEST_OF_PART = 4;
+const MOST_WORDS = 8;
+/** To read all words that begin with two letters takes a millisecond up to here, the whole vocabulary fifty. */
+const MANY_PASSAGES = 20_000;
+/** Two forms of a word have at least so much of the longer in common. */
+const SHARED = 0.75;
+
+/**
+ * What a word may mean that no passage holds: a word of the index with one letter mistaken; failing that, the two that it is put together
+ * of (after Koehn and Knight 2003, "Empirical methods for compound splitting"); failing that, a form that the stemmer keeps apart. Of
+ * the index only words that begin with the same two letters (three in a large one) are looked at: few are mistaken there, and to read all
+ * takes longer than a search.
+ */
+export function nearWords(index: Index, word: string): NearWord[] {
+  if (word.length < FEWEST_LETTERS) return [];
+  const isLarge = corpusStats(index).passages > MANY_PASSAGES;
+  const near = beginningsOf(word, isLarge ? 3 : 2).flatMap((start) => termsFrom(index, start));
+  const spelt = withoutUmlauts(word);
+  const misspelt = near.filter(({ term }) => isOneLetterOff(word, term) || withoutUmlauts(term) === spelt);
+  if (misspelt.length > 0) return commonest(misspelt, MISSPELT);
+  const parts = partsOf(index, word);
+  if (parts.length > 0) return parts.map((term) => ({ term, weight: AKIN }));
+  return commonest(
+    near.filter(({ term }) => isOtherForm(word, term)),
+    AKIN,
+  );
+}
+
+/** What ends in a word, as a compound does or a Hebrew word after its article, and what a word ends in: for this the whole vocabulary is read, unless it is large. */
+export function wordsOfSameEnd(index: Index, word: string): NearWord[] {
+  if (word.length < FEWEST_OF_PART || corpusStats(index).passages > MANY_PASSAGES) return [];
+  const longer = commonest(termsEndingIn(index, word), AKIN);
+  if (longer.length > 0) return longer;
+  const ends = Array.from({ length: word.length - FEWEST_OF_PART }, (_, at) => stemOf(word.slice(at + 1)));
+  const held = heldTerms(index, ends);
+  const longest = ends.find((end) => held.has(end));
+  return longest === undefined ? [] : [{ term: longest, weight: AKIN }];
+}
+
+type Counted = { term: string; doc: number };
+
+function commonest(words: Counted[], weight: number): NearWord[] {
+  const sorted = words.sort((a, b) => b.doc - a.doc).slice(0, MOST_WORDS);
+  return sorted.map(({ term }) => ({ term, weight }));
+}
+
+/** The first letters; an umlaut that is the first or second of them may be one letter or two. */
+function beginningsOf(word: string, length: number): string[] {
+  const starts = new Set([word.slice(0, length)]);
+  for (const at of [0, 1]) {
+    if (!"aou".includes(word[at]!)) continue;
+    const behind = word.slice(at + 1);
+    const other = behind.startsWith("e") ? behind.slice(1) : `e${behind}`;
+    starts.add((word.slice(0, at + 1) + other).slice(0, length));
+  }
+  return [...starts];
+}
+
+/** Umlauts lose their dots where words are folded; who has none on the keyboard writes an `e` behind. */
+function withoutUmlauts(word: string): string {
+  return word.replace(/([aou])e/g, "$1");
+}
+
+/** Whether one letter more, less or other makes one word of the other, or two neighbours that change places. */
+function isOneLetterOff(word: string, other: string): boolean {
+  const longer = Math.max(word.length, other.length);
+  if (longer - Math.min(word.length, other.length) > 1 || longer <= FEWEST_LETTERS) return false;
+  const start = sharedStart(word, other);
+  const rest = [word.slice(start), other.slice(start)] as const;
+  if (word.length > other.length) return rest[0].slice(1) === rest[1];
+  if (word.length < other.length) return rest[0] === rest[1].slice(1);
+  if (rest[0].slice(1) === rest[1].slice(1)) return true;
+  return rest[0][0] === rest[1][1] && rest[0][1] === rest[1][0] && rest[0].slice(2) === rest[1].slice(2);
+}
+
+function isOtherForm(word: string, other: string): boolean {
+  return sharedStart(word, other) >= SHARED * Math.max(word.length, other.length);
+}
+
+function sharedStart(word: string, other: string): number {
+  let length = 0;
+  while (length < word.length && word[length] === other[length]) length++;
+  return length;
+}
+
+/** What may stand between the parts of a compound. */
+const LINK = /(?:es|s|en|n|er|e)$/;
+
+/** The two words of the index that a word consists of; of several such pairs the one whose shorter word is longest. */
+function partsOf(index: Index, word: string): string[] {
+  const pairs: [string[], string][] = [];
+  for (let at = FEWEST_OF_PART; at <= word.length - FEWEST_OF_PART; at++) {
+    const front = word.slice(0, at);
+    const fronts = [front, front.replace(LINK, "")].filter(({ length }) => length >= FEWEST_OF_PART);
+    pairs.push([fronts.map(stemOf), stemOf(word.slice(at))]);
+  }
+  const held = heldTerms(index, [...new Set(pairs.flat(2))]);
+  let best: string[] = [];
+  let most = 0;
+  for (const [fronts, end] of pairs) {
+    const front = fronts.find((one) => held.has(one));
+    if (front === undefined || !held.has(end)) continue;
+    const shorter = Math.min(front.length, end.length);
+    if (shorter > most) [best, most] = [[front, end], shorter];
+  }
+  return best;
+}
+
+function stemOf(word: string): string {
+  return stem(word, characterClass(word.codePointAt(0)!));
+}

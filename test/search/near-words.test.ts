@@ -1,0 +1,72 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { type TestHome, testHome } from "./homes.ts";
+
+const notes = {
+  "memory/landlord.md": "Priya is the landlord; she wants the parquet without scratches.",
+  "memory/health.md": "Aoife must not take penicillin. My meniscus was operated on in Hyderabad.",
+  "memory/costs.md": "Die Nebenkostenabrechnung kommt im November.",
+  "memory/school.md": "Das Notfallmedikament für Max liegt am Bärenplatz, drei Straßen von der Grundschule.",
+  "memory/lease.md": "Die Frist für eine Kündigung sind drei Monate; die Reifen haben die Größe 205.",
+  "memory/hem.md": "Tvättstugan bokas på måndagar.",
+  "memory/praca.md": "Hasło do drukarki zna Wojtek.",
+  "memory/huis.md": "De huurovereenkomst loopt tot maart; de achterband was lek.",
+  "memory/robota.md": "Пароль від принтера знає Їжакевич; скрипці сто років.",
+  "memory/avoda.md": "החשבוניות נשלחות אל המשרד.",
+  "memory/garden.md": "Tomatoes were sown in the garden by Gardenia, who buys cables.",
+};
+
+let home: TestHome;
+beforeAll(async () => {
+  home = await testHome(notes);
+});
+afterAll(() => home.close());
+
+async function firstFor(query: string): Promise<string | undefined> {
+  return (await home.ask(query)).hits[0]?.path;
+}
+
+describe("a word that no passage holds", () => {
+  test("was found nothing for when one letter of it was mistaken", async () => {
+    for (const word of ["landlrod", "landlordd", "lanlord", "landlort"])
+      expect([word, await firstFor(word)]).toEqual([word, "memory/landlord.md"]);
+    for (const word of ["penicilin", "meniskus", "Hyderabd"])
+      expect([word, await firstFor(word)]).toEqual([word, "memory/health.md"]);
+    expect(await firstFor("who has the parqet?")).toBe("memory/landlord.md");
+  });
+
+  test("was found nothing for when it was written without its umlauts", async () => {
+    expect(await firstFor("Baerenplatz")).toBe("memory/school.md");
+    expect(await firstFor("Kuendigung")).toBe("memory/lease.md");
+  });
+
+  test("was found nothing for when the note has its parts, or a compound that it ends", async () => {
+    expect(await firstFor("Kündigungsfrist")).toBe("memory/lease.md");
+    expect(await firstFor("Reifengröße")).toBe("memory/lease.md");
+    expect(await firstFor("Abrechnung")).toBe("memory/costs.md");
+    expect(await firstFor("lekke band")).toBe("memory/huis.md");
+  });
+
+  test("was found nothing for when the stemmer does not know its inflection", async () => {
+    expect(await firstFor("huurovereenkomsten")).toBe("memory/huis.md");
+    expect(await firstFor("tvättstugor")).toBe("memory/hem.md");
+    expect(await firstFor("drukarek")).toBe("memory/praca.md");
+    expect(await firstFor("חשבוניות")).toBe("memory/avoda.md");
+  });
+
+  test("is nothing else when it is short, an identifier, or like no word", async () => {
+    for (const query of ["sawn", "zebra", "potatoes", "E1042"]) expect(await firstFor(query)).toBeUndefined();
+  });
+});
+
+test("a word that the index knows is not taken for another that is like it", async () => {
+  const { hits } = await home.ask("garden");
+  expect(hits.map(({ path }) => path)).toEqual(["memory/garden.md"]);
+  const both = await testHome({ "memory/a.md": "The landlord called.", "memory/b.md": "The landlort called." });
+  expect((await both.ask("landlord")).hits.map(({ path }) => path)).toEqual(["memory/a.md"]);
+  both.close();
+});
+
+test("what is spelt as asked stands before what it may mean", async () => {
+  const { hits } = await home.ask("penicilin landlord");
+  expect(hits.map(({ path }) => path)).toEqual(["memory/landlord.md", "memory/health.md"]);
+});
