@@ -32,7 +32,8 @@ afterEach(async () => {
   await Promise.all([failing.stop(), spare.stop()]);
 });
 
-const index = () => memq(["memory", "index", "--workspace", home.workspace, "--state-dir", home.stateDir]);
+const index = (...more: string[]) =>
+  memq(["memory", "index", ...more, "--workspace", home.workspace, "--state-dir", home.stateDir]);
 
 async function search(): Promise<{ answer: Json; status: Json }> {
   const client = startRpc();
@@ -62,6 +63,33 @@ test("a fallback that stood in for a provider that failed to embed did so in sil
   expect(recovered.answer).toMatchObject({ provider: "mistral", mode: "hybrid" });
   expect(recovered.answer.fallback).toBeUndefined();
   expect(recovered.status.fallback).toBeUndefined();
+});
+
+test("a fallback could not take over from a provider that had worked before", async () => {
+  failing.misbehave = {};
+  expect((await index()).exitCode).toBe(0);
+  failing.misbehave.failFirst = { times: 1000, status: 401, body: '{"error":{"message":"no longer valid"}}' };
+  expect((await search()).answer).toMatchObject({ unavailable: true });
+  writeFileSync(join(home.workspace, "memory/violin.md"), "# Violin\nTuned.\n");
+  const asked = await index();
+  expect(asked.exitCode).toBe(1);
+  expect(asked.stderr).toContain("'memory index --force' lets openai take over until mistral is back.");
+  const forced = await index("--force");
+  expect(forced.exitCode).toBe(0);
+  expect(forced.stderr).toContain("The fallback stands in.");
+  expect((await search()).answer).toMatchObject({ provider: "openai", mode: "hybrid", fallback: { from: "mistral" } });
+
+  // Back again, it embeds what is new; the rest was kept.
+  failing.misbehave = {};
+  failing.embedded.length = 0;
+  expect((await index()).stderr).not.toContain("fallback");
+  expect(failing.embedded).toEqual(["# Violin\nTuned.\n"]);
+  expect((await search()).answer).toMatchObject({ provider: "mistral", mode: "hybrid" });
+
+  // Nothing is new, so that only the force asks it.
+  failing.misbehave.failFirst = { times: 1000, status: 401, body: "{}" };
+  expect((await index("--force")).stderr).toContain("The fallback stands in.");
+  expect((await search()).answer).toMatchObject({ provider: "openai", mode: "hybrid" });
 });
 
 test("when provider and fallback failed to embed, only the fallback's reason was told", async () => {
