@@ -127,7 +127,8 @@ function take(read: ReadDocument, file: ScannedFile, known: KnownDocument | unde
   const { collection } = scan;
   const skip = (reason: string): void => void run.skipped.push({ path: `${collection.root}/${file.path}`, reason });
   if (read.kind === "failed") {
-    skip(read.reason);
+    // What was deleted since it was listed is not in the folder, and nothing that was left out.
+    if (!read.gone) skip(read.reason);
     return !read.gone;
   }
   if (read.kind === "unsuitable") {
