@@ -49,6 +49,7 @@ export type Corpus = { word: (rank: number) => string; note: (n: number) => { pa
 
 const VOCABULARY = 40_000;
 
+/** The corpus of a seed: a vocabulary of made-up words behind common ones, drawn by their ranks. */
 export function seededCorpus(seed: number): Corpus {
   const random = seededRandom(seed);
   const pick = (list: readonly string[]): string => list[Math.floor(random() * list.length)] ?? "";
@@ -104,10 +105,10 @@ function seededNote(
   return { path, text: `${lines.join("\n")}\n` };
 }
 
-/** Writes notes `from` to `to` (exclusive) below a folder; returns their bytes. */
-export function writeNotes(corpus: Corpus, folder: string, from: number, to: number): number {
+/** Writes so many notes below a folder; returns their bytes. */
+export function writeNotes(corpus: Corpus, folder: string, notes: number): number {
   let bytes = 0;
-  for (let n = from; n < to; n++) {
+  for (let n = 0; n < notes; n++) {
     const { path, text } = corpus.note(n);
     const full = join(folder, path);
     mkdirSync(dirname(full), { recursive: true });

@@ -15,7 +15,7 @@ export async function benchModels(memq: string, folder: string, rounds: number):
   const notes = join(folder, "notes");
   const run = join(folder, "run");
   mkdirSync(run, { mode: 0o700 });
-  writeNotes(seededCorpus(11), notes, 0, NOTES);
+  writeNotes(seededCorpus(11), notes, NOTES);
   const models = resolve(import.meta.dir, "../../test/fixtures/models");
   const env = {
     HOME: folder,

@@ -20,7 +20,7 @@ export async function benchQmdHome(
 ): Promise<Figure[]> {
   const root = join(folder, "notes");
   const corpus = seededCorpus(3);
-  const bytes = writeNotes(corpus, root, 0, options.notes);
+  const bytes = writeNotes(corpus, root, options.notes);
   const contenders: Contender[] = [contender("memq", memq, folder)];
   if (options.qmd !== undefined) contenders.push(contender("qmd", options.qmd, folder));
 

@@ -7,7 +7,7 @@ import { type Figure, percentile } from "./timing.ts";
 export async function benchResponsive(memq: string, folder: string): Promise<Figure[]> {
   const workspace = join(folder, "responsive-workspace");
   const corpus = seededCorpus(11);
-  writeNotes(corpus, workspace, 0, 5_000);
+  writeNotes(corpus, workspace, 5_000);
   const rpc = startRpc(memq, { HOME: folder });
   await rpc.call("initialize", { workspace, stateDir: join(folder, "responsive-state"), watch: false });
   await rpc.call("memory.index");

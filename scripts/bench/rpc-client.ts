@@ -5,9 +5,11 @@ export type RpcClient = {
   call(method: string, params?: Record<string, unknown>): Promise<unknown>;
   /** Resident memory of the child now, in bytes (Linux). */
   residentBytes(): Promise<number>;
+  /** Closes its input; resolves with its exit code. */
   end(): Promise<number>;
 };
 
+/** Starts `memq rpc` with this environment and nothing else of ours. */
 export function startRpc(memq: string, env: Record<string, string>): RpcClient {
   const child = Bun.spawn([memq, "rpc"], { stdin: "pipe", stdout: "pipe", stderr: "ignore", env });
   const waiting = new Map<number, { resolve: (value: unknown) => void; reject: (error: Error) => void }>();

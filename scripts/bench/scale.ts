@@ -44,7 +44,7 @@ async function costOf(memq: string, folder: string, notes: number): Promise<Cost
     ...corpus,
     note: (n: number) => ({ ...corpus.note(n), text: `${corpus.note(n).text}\nThe mark ${markOf(n)}.\n` }),
   };
-  writeNotes(marked, workspace, 0, notes);
+  writeNotes(marked, workspace, notes);
   // Files of the last moment are read a second time.
   await Bun.sleep(300);
   const env = { HOME: folder };

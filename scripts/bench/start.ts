@@ -15,7 +15,7 @@ export async function benchStart(memq: string, folder: string, rounds: number): 
   if (!built.success) throw new Error("the empty program could not be built");
   const workspace = join(folder, "start-workspace");
   const corpus = seededCorpus(7);
-  writeNotes(corpus, workspace, 0, 300);
+  writeNotes(corpus, workspace, 300);
   const env = { HOME: folder };
   const memory = (...args: string[]): string[] => [
     memq,

@@ -56,6 +56,7 @@ export type Figure = {
   goal?: { kind: "ratio" | "value"; max: number };
 };
 
+/** A figure in one line of text, with its goal and whether that was met. */
 export function figureLine(figure: Figure): string {
   const measured = figure.goal?.kind === "ratio" ? (figure.against?.ratio ?? Number.NaN) : figure.value;
   const verdict = figure.goal === undefined ? "" : measured <= figure.goal.max ? "  met" : "  MISSED";

@@ -30,7 +30,7 @@ export async function benchVectors(folder: string, vectors: number): Promise<Fig
   const workspace = join(folder, "workspace");
   const corpus = seededCorpus(17);
   // Fine passages, so that many vectors need no more notes than a large home has.
-  writeNotes(corpus, workspace, 0, Math.ceil(vectors / 30));
+  writeNotes(corpus, workspace, Math.ceil(vectors / 30));
   const cwd = folder;
   const resolved = await resolveAgentHome({
     workspace,

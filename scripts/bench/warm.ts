@@ -19,7 +19,7 @@ export async function benchWarm(memq: string, folder: string, notes: number): Pr
   const workspace = join(folder, "warm-workspace");
   const stateDir = join(folder, "warm-state");
   const corpus = seededCorpus(5);
-  writeNotes(corpus, workspace, 0, notes);
+  writeNotes(corpus, workspace, notes);
   const start = async (): Promise<RpcClient> => {
     const rpc = startRpc(memq, { HOME: folder });
     await rpc.call("initialize", { workspace, stateDir, watch: false });

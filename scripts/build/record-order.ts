@@ -26,7 +26,7 @@ function recorded(args: string[]): string[] {
 
 try {
   const corpus = seededCorpus(3);
-  writeNotes(corpus, notes, 0, 300);
+  writeNotes(corpus, notes, 300);
   const query = `${corpus.word(30)} ${corpus.word(45)} ${corpus.word(60)}`;
   const memory = ["--workspace", notes, "--state-dir", join(folder, "state")];
   run(["collection", "add", notes, "--name", "notes"]);

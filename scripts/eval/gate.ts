@@ -5,6 +5,7 @@ import type { Result } from "./run.ts";
 /** Least values (for `empty` the greatest) by `set` and `stage`: `{"scifact": {"keyword": {"ndcg10": 0.7}}}`. */
 export type Floors = Record<string, Record<string, Partial<Record<(typeof MEASURES)[number], number>>>>;
 
+/** The floors in a JSON file. */
 export function readFloors(path: string): Floors {
   return JSON.parse(readFileSync(path, "utf8")) as Floors;
 }

@@ -20,6 +20,7 @@ export function judge(ranking: readonly string[], relevant: readonly string[]): 
   };
 }
 
+/** Each measure's mean over questions; all 0 where there are none. */
 export function meanOf(all: readonly Measures[]): Measures {
   const mean = { ndcg10: 0, recall5: 0, recall10: 0, mrr10: 0, empty: 0 };
   for (const measures of all) for (const name of MEASURES) mean[name] += measures[name] / all.length;

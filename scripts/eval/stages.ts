@@ -35,6 +35,7 @@ function bare(profile: SearchProfile): SearchProfile {
   };
 }
 
+/** Whether a stage can be measured only with an embedding provider. */
 export function needsVectors(stage: string): boolean {
   return stage.startsWith("hybrid");
 }

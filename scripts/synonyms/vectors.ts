@@ -27,6 +27,7 @@ export function vectorsIn(file: string): Map<string, Float64Array> {
   return new Map(all.map((vector, place) => [common[place]!, unit(vector)]));
 }
 
+/** The scalar product of two vectors of one length: of unit vectors their cosine. */
 export function product(one: Float64Array, other: Float64Array): number {
   let sum = 0;
   for (let at = 0; at < one.length; at++) sum += one[at]! * other[at]!;

@@ -5,6 +5,7 @@ import type { MemoryEngine } from "../memory/engine.ts";
 import { isRealDate } from "../memory/dates.ts";
 import { indexAnswer } from "../memory/engine.ts";
 import type { MemoryPlace } from "../memory/service.ts";
+import { readingDisabled } from "../memory/unavailable.ts";
 import { isObject, type JsonObject } from "../json.ts";
 import { VERSION } from "../version.ts";
 import type { SyncProgress } from "../sync/report.ts";
@@ -146,7 +147,10 @@ export const METHODS: Readonly<Record<string, Method>> = {
         "`text`, `path`, and of a part `from`, `lines`, `truncated`, `nextFrom`; of what may not be read `disabled`, `error`, `code`",
     },
     v.strictObject({ agentId, path: text(), from: v.optional(whole(1)), lines: v.optional(whole(1)) }),
-    async ({ agentId, ...request }, session) => (await session.engine(agentId)).get(request),
+    async ({ agentId, ...request }, session) => {
+      const engine = await session.engine(agentId);
+      return readingDisabled(engine.agent.memory, request.path) ?? engine.get(request);
+    },
   ),
 
   "memory.index": method(

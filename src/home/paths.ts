@@ -1,5 +1,5 @@
 import { readlinkSync, realpathSync } from "node:fs";
-import { basename, dirname, isAbsolute, join, resolve } from "node:path";
+import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import { usageError } from "../errors.ts";
 import { systemHome } from "../system-folders.ts";
 
@@ -69,6 +69,13 @@ export function linkedFile(path: string): string {
 export function isInside(path: string, folder: string): boolean {
   const root = folder.endsWith("/") ? folder : `${folder}/`;
   return path === folder || path.startsWith(root);
+}
+
+/** The path of `file` below `root` with `/` between its parts, or null when it is not below; both absolute. */
+export function wayBelow(root: string, file: string): string | null {
+  const path = relative(root, file);
+  if (path === "" || path === ".." || path.startsWith(`..${sep}`) || isAbsolute(path)) return null;
+  return path.split(sep).join("/");
 }
 
 /** A folder of the XDG specification: the variable when it is an absolute path (relative ones are ignored), else the default. */

@@ -1,10 +1,10 @@
-import { basename, dirname, relative, resolve } from "node:path";
+import { basename, dirname, resolve } from "node:path";
 import { DEFAULT_QMD_MODELS } from "../embed/spec.ts";
 import { printableLine } from "../printable.ts";
 import { sha256 } from "../sha256.ts";
 import { isObject, textAt, type JsonObject } from "../json.ts";
 import type { QmdCollectionConfig, QmdConfig } from "./index-yml.ts";
-import { absolutePath, envText, realPath, type Env } from "./paths.ts";
+import { absolutePath, envText, isInside, realPath, type Env } from "./paths.ts";
 import type { ModelSlot } from "./qmd-models.ts";
 import { textOfFile } from "./read-text.ts";
 
@@ -75,9 +75,8 @@ function gatedItems(config: QmdConfig, configPath: string, env: Env): GatedItems
 
 /** Whether a collection's real folder lies in the project. */
 export function isInProject(collection: QmdCollectionConfig, configPath: string, env: Env): boolean {
-  const root = realPath(projectRoot(configPath));
-  const way = relative(root, realPath(collectionRoot(collection.path, configPath, "/", env)));
-  return !way.split("/").includes("..") && !way.startsWith("/");
+  const folder = collectionRoot(collection.path, configPath, "/", env);
+  return isInside(realPath(folder), realPath(projectRoot(configPath)));
 }
 
 /** SHA-256 (hex) over the gated items, each list sorted by its first element: qmd's own records hold for it. */

@@ -56,6 +56,7 @@ export function ggufDigest(path: string): string {
   }
 }
 
+/** What is said of a model file that ends too early, or holds what can't be: `MODEL_INVALID`. */
 export function truncatedModel(path: string, cause?: unknown): MemqError {
   return new MemqError("MODEL_INVALID", `${path} is cut off or damaged.`, {
     hint: "Remove it and download it again.",

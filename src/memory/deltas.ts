@@ -7,7 +7,7 @@ export type TranscriptDeltas = {
   /**
    * Looks at a transcript that grew; true when, since the last true, it grew by `deltaBytes` or by `deltaMessages` lines. A
    * threshold of 0 or less is reached by any growth. A file seen for the first time counts from `indexedBytes`. True of a folder too:
-   * it came, with transcripts in it.
+   * it came, with transcripts in it; and of a transcript that was indexed and is gone, since what was deleted must not be found.
    */
   grown(path: string, indexedBytes: number): Promise<boolean>;
 };
@@ -22,7 +22,10 @@ export function transcriptDeltas(thresholds: DeltaThresholds): TranscriptDeltas 
 
   async function look(path: string, indexedBytes: number): Promise<boolean> {
     const stats = await stat(path).catch(() => null);
-    if (stats === null) return false;
+    if (stats === null) {
+      counters.delete(path);
+      return indexedBytes > 0;
+    }
     if (stats.isDirectory()) return true;
     const { size } = stats;
     const counter = counters.get(path) ?? { size: indexedBytes, bytes: 0, messages: 0 };

@@ -1,13 +1,13 @@
 import { closeSync, constants, fstatSync, lstatSync, openSync, readFileSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import { reasonOf } from "../errors.ts";
-import type { Env } from "../home/paths.ts";
+import { type Env, wayBelow } from "../home/paths.ts";
 import type { Home } from "../home/types.ts";
 import { decodeNote, MAX_NOTE_BYTES, MAX_NOTE_MB } from "../notes/decode.ts";
 import { docidOf, type Resolution } from "../search/resolve.ts";
 import { shortened } from "../printable.ts";
 import { cutAtGrapheme } from "../search/snippet.ts";
-import { type NotePlace, notePlaces, wayBelow } from "./note-place.ts";
+import { type NotePlace, notePlaces } from "./note-place.ts";
 
 /**
  * What is asked of a note: all of it, or `lines` lines from line `from` on (1-based). `path` may be a citation, with lines of its own,

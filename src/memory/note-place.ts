@@ -1,6 +1,6 @@
-import { isAbsolute, posix, relative, resolve, sep } from "node:path";
+import { posix, resolve } from "node:path";
 import { isExclusion } from "../home/mask.ts";
-import type { Env } from "../home/paths.ts";
+import { type Env, wayBelow } from "../home/paths.ts";
 import type { Collection, Home } from "../home/types.ts";
 import { placesOf, spellingsOf } from "../search/resolve.ts";
 import { entersAround, pathRules } from "../sync/patterns.ts";
@@ -23,7 +23,12 @@ export type NotePlace = {
 export function notePlaces(home: Home, env: Env, asked: string): NotePlace[] {
   return spellingsOf(asked)
     .filter((name) => name !== "" && !name.includes("\0"))
-    .flatMap((name) => scannedPlace(home, env, name) ?? workspacePlace(home, name) ?? []);
+    .flatMap((name) => scannedPlace(home, env, name) ?? qmdPlace(home, env, name) ?? workspacePlace(home, name) ?? []);
+}
+
+/** `qmd/<collection>/<path>` of any collection: those within the workspace are printed by their paths in it. */
+function qmdPlace(home: Home, env: Env, asked: string): NotePlace | null {
+  return asked.startsWith("qmd/") ? scannedPlace(home, env, `qmd://${asked.slice("qmd/".length)}`) : null;
 }
 
 /** Where a scan takes the note up. What the memory surface prints comes before what other surfaces do. */
@@ -70,11 +75,4 @@ function isMemoryPath(path: string): boolean {
 function takesUp(collection: Collection, path: string): boolean {
   const rules = pathRules(collection);
   return entersAround(rules, path) && rules.fileKind(path, posix.basename(path)) === "text";
-}
-
-/** The path of `file` below `root` with `/` between its parts, or null when it is not below. */
-export function wayBelow(root: string, file: string): string | null {
-  const path = relative(root, file);
-  if (path === "" || path === ".." || path.startsWith(`..${sep}`) || isAbsolute(path)) return null;
-  return path.split(sep).join("/");
 }

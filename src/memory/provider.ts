@@ -116,7 +116,10 @@ function configuredOf({ embedding }: Asked, { provider, reason }: Opened): Pick<
 async function namedProvider(asked: Asked): Promise<Opened> {
   const { embedding, options } = asked;
   const now = Date.now();
-  if (asked.named === null || ((await asked.named).provider === undefined && now - asked.openedAt > RETRY_MS)) {
+  if (
+    asked.named === null ||
+    ((await asked.named).provider === undefined && Math.abs(now - asked.openedAt) > RETRY_MS)
+  ) {
     asked.named = opened(asked, ({ openProvider }) => openProvider(embedding, options));
     asked.openedAt = now;
   }

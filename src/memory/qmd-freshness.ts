@@ -86,7 +86,8 @@ export function keepQmdFresh({ home, memory }: ServedAgent, options: QmdFreshnes
     searched() {
       const { watched, unwatched } = SEARCH_PAUSE_MS;
       const pause = Math.max(update.debounceMs, updates.watcher?.active ? watched : unwatched);
-      if (memory.sync.onSearch && Date.now() >= options.updatedAt() + pause) requestUpdate(updates);
+      // A clock that was set back must not make the pause longer.
+      if (memory.sync.onSearch && Math.abs(Date.now() - options.updatedAt()) >= pause) requestUpdate(updates);
     },
     outdated: () => requestUpdate(updates),
     appended: () => requestUpdate(updates, 0),

@@ -1,4 +1,5 @@
 import type { MemorySettings } from "../home/types.ts";
+import type { GetAnswer } from "./get.ts";
 
 /** A search that could not be made, as an answer: the agent goes on either way and can tell its user. */
 export type UnavailableAnswer = {
@@ -34,6 +35,12 @@ export function memoryDisabled(settings: MemorySettings): UnavailableAnswer {
     "Memory search is switched off for this agent.",
     'Set memorySearch.enabled to true, and plugins.slots.memory to anything but "none".',
   );
+}
+
+/** The answer to an agent that asks for a note although its memory is switched off; null where it is on. */
+export function readingDisabled({ enabled, disabledReason }: MemorySettings, path: string): GetAnswer | null {
+  if (enabled) return null;
+  return { text: "", path, disabled: true, error: disabledReason ?? "memory is off", code: "MEMORY_READ_FAILED" };
 }
 
 /** `corpus: "sessions"` without transcripts in the index, though their export may be asked for. */

@@ -1,7 +1,7 @@
 import { realpathSync } from "node:fs";
-import { isAbsolute, join, relative } from "node:path";
+import { join } from "node:path";
 import { MemqError } from "../errors.ts";
-import { isInside } from "../home/paths.ts";
+import { isInside, wayBelow } from "../home/paths.ts";
 import type { OpenQmd } from "./open.ts";
 
 type Place = { collection: string; path: string };
@@ -26,8 +26,8 @@ export function diskPath({ qmd }: Pick<OpenQmd, "qmd">, { collection, path }: Pl
 
 /** A path on disk as it is shown: `./…` below the current folder, else absolute. */
 export function shownPath(path: string): string {
-  const way = relative(realpathSync(process.cwd()), path);
-  return way === "" || way.startsWith("..") || isAbsolute(way) ? path : `./${way}`;
+  const way = wayBelow(realpathSync(process.cwd()), path);
+  return way === null ? path : `./${way}`;
 }
 
 /** Checks the name of a collection: it stands between `qmd://` and the next slash of every document's name. */

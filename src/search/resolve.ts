@@ -1,7 +1,7 @@
 import { realpathSync } from "node:fs";
-import { join, relative, sep } from "node:path";
+import { join } from "node:path";
 import { editDistance } from "../edit-distance.ts";
-import { absolutePath, type Env, realPath } from "../home/paths.ts";
+import { absolutePath, type Env, realPath, wayBelow } from "../home/paths.ts";
 import type { Collection, Home } from "../home/types.ts";
 import {
   documentPaths,
@@ -95,9 +95,8 @@ function diskPlaces({ home, cwd, env }: Omit<ResolveContext, "index">, name: str
   const file = absolutePath(name, cwd, env);
   return home.collections.flatMap((collection) =>
     [...new Set([collection.root, realPath(collection.root)])].flatMap((root) => {
-      const path = relative(root, file);
-      const isInside = path !== "" && path !== ".." && !path.startsWith(`..${sep}`);
-      return isInside ? [{ collection, path: path.split(sep).join("/") }] : [];
+      const path = wayBelow(root, file);
+      return path === null ? [] : [{ collection, path }];
     }),
   );
 }

@@ -13,6 +13,11 @@ export function isForeign(tables: ReadonlySet<string>): boolean {
   return OLD_FORM.every((name) => tables.has(name)) || NEW_FORM.every((name) => tables.has(name));
 }
 
+/** Whether there are tables, and they are neither ours nor qmd's. */
+function isUnknown(tables: ReadonlySet<string>): boolean {
+  return tables.size > 0 && !tables.has("memq_meta") && !(tables.has("content") && tables.has("documents"));
+}
+
 /** Columns without which tables of these names are not qmd's, of whatever version. */
 const QMD_COLUMNS = {
   content: ["hash", "doc"],
@@ -33,11 +38,14 @@ export function isOtherDatabase(db: Database, tables: ReadonlySet<string>): bool
   });
 }
 
-/** Whether OpenClaw's own built-in index lies at `path`; ours then goes beside it. Missing and damaged files are not foreign. */
+/**
+ * Whether another program's database lies at `path`, most likely OpenClaw's own built-in index; ours then goes beside it. Missing,
+ * empty and damaged files are not foreign, and neither are qmd's.
+ */
 export function isForeignIndex(path: string): boolean {
   // Opening a database only to look at its tables would cost as much as the search that follows.
   if (existsSync(path) && hasMark(path)) return false;
-  return withForeign(path, isForeign, false);
+  return withForeign(path, (tables) => isForeign(tables) || isUnknown(tables), false);
 }
 
 /**

@@ -4,8 +4,9 @@ import { readFileSync } from "node:fs";
 export function processStart(pid: number): string | null {
   if (process.platform !== "linux") return toldByPs(pid, "lstart");
   try {
-    // The name in the second field may hold blanks and brackets; the start time is the twentieth field after it.
-    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+    // The name in the second field may hold blanks and brackets; the start time is the twentieth field after it. Of its first thread, since
+    // an emulator of another processor (QEMU in containers) tells a process something else of itself than others see.
+    const stat = readFileSync(`/proc/${pid}/task/${pid}/stat`, "utf8");
     return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19] ?? null;
   } catch {
     return null;

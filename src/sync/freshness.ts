@@ -6,10 +6,10 @@ import { type Changes, type Watcher, watchCollections } from "./watch.ts";
 
 export type FreshnessOptions = {
   settings: MemorySettings["sync"];
-  /** Whether a transcript (absolute path) has grown enough to be indexed; always when absent. */
-  transcriptDue?: (path: string) => Promise<boolean>;
+  /** Whether a transcript (absolute path) has grown enough to be indexed. */
+  transcriptDue: (path: string) => Promise<boolean>;
   /** A sync in the background has ended, or failed. */
-  onReport?: (report: SyncReport) => void;
+  onReport: (report: SyncReport) => void;
   onFailed: (error: unknown) => void;
   /** Sentences for people: watching is not possible, a transcript was not looked at. */
   onWarning: (warning: string) => void;
@@ -169,7 +169,7 @@ async function syncDue(syncs: Syncs): Promise<void> {
     try {
       const report = await startSync(home, { collections, joins: false, awaitsJobs: false, signal });
       syncs.last = { at: performance.now(), ms: report.ms };
-      options.onReport?.(report);
+      options.onReport(report);
       if (report.embedding.state === "pending" && home.embedding.batch.wait) fetchLater(syncs, collections);
     } catch (error) {
       failed = true;
@@ -205,8 +205,7 @@ async function transcriptChanged(syncs: Syncs, path: string): Promise<void> {
   const { transcriptDue, onWarning } = syncs.options;
   const owners = transcriptsOf(syncs.home).filter(({ root }) => path.startsWith(`${root}/`));
   try {
-    if (owners.length > 0 && (transcriptDue === undefined || (await transcriptDue(path))))
-      syncSoon(syncs, namesOf(owners));
+    if (owners.length > 0 && (await transcriptDue(path))) syncSoon(syncs, namesOf(owners));
   } catch (error) {
     onWarning(`The transcript ${path} was not looked at: ${messageOf(error)}`);
   }

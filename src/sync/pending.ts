@@ -19,6 +19,22 @@ export async function pendingEmbeddings(index: Index, home: Home, collections?: 
   return missingVectorCounts(index, identity, collections);
 }
 
+/**
+ * Why nothing can take over from the vectors that serve, which another provider or model made than the configured remote one: it can't
+ * be set up now. Null where it can, or where they are its own.
+ */
+export async function obstacleToChange(index: Index, home: Home): Promise<string | null> {
+  const { provider: id, model } = withModelSpec(home.embedding, home.kind);
+  const serving = servingIdentity(index);
+  if (serving === null || id === "none" || id === "auto" || id === "local") return null;
+  if (serving.provider.toLowerCase() === id.toLowerCase() && (model === undefined || serving.model === model))
+    return null;
+  const { openProvider } = await import("../embed/registry.ts");
+  const { provider, reason } = await openProvider(home.embedding, { kind: home.kind });
+  await provider?.close();
+  return provider === undefined ? (reason ?? null) : null;
+}
+
 /** The identity of the vectors that a home wants, or null when its provider can't be set up now. */
 export async function wantedIdentity(home: Home): Promise<VectorIdentity | null> {
   const settings = withModelSpec(home.embedding, home.kind);

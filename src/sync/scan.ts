@@ -111,27 +111,54 @@ function rootOf(collection: Collection, scan: CollectionScan): string | null {
   }
 }
 
-function scanFolder(walk: Walk, folder: string): void {
+/** Scans a folder and what is below it. False when it was listed and is not there. */
+function scanFolder(walk: Walk, folder: string): boolean {
   const { collection, rules, scan } = walk;
   const absolute = folder === "" ? collection.root : `${collection.root}/${folder}`;
   let entries: Dirent[];
   try {
     entries = readdirSync(absolute, { withFileTypes: true });
   } catch (error) {
+    if (folder !== "" && errorCode(error) === "ENOENT") return false;
     scan.unreadable.push(folder);
     if (folder === "") scan.rootProblem = fileProblem(error);
     else scan.skipped.push({ path: absolute, reason: fileProblem(error) });
-    return;
+    return true;
   }
-  for (const entry of entries) {
+  const gone = entries.filter((entry) => {
     const { name } = entry;
     const path = folder === "" ? name : `${folder}/${name}`;
-    if (entry.isSymbolicLink()) scanLink(walk, path, name);
-    else if (entry.isDirectory()) {
-      if (rules.entersFolder(path, name)) enter(walk, path, null);
-    } else if (entry.isFile()) addFile(walk, path, name);
+    if (entry.isSymbolicLink()) return !scanLink(walk, path, name);
+    if (entry.isDirectory()) return rules.entersFolder(path, name) && !enter(walk, path, null);
+    if (entry.isFile()) return !addFile(walk, path, name);
     // Some network and FUSE file systems don't say what an entry is.
-    else if (isUntyped(entry)) scanUntyped(walk, path, name);
+    return isUntyped(entry) && !scanUntyped(walk, path, name);
+  });
+  if (gone.length > 0) sayStillListed(scan, folder, absolute, gone);
+  return true;
+}
+
+/**
+ * What was listed and is not there was mostly deleted meanwhile, as by a checkout: that is no news. What is listed still can't be
+ * reached by its name.
+ */
+function sayStillListed(scan: CollectionScan, folder: string, absolute: string, gone: readonly Dirent[]): void {
+  const listed = new Set(namesIn(absolute));
+  for (const entry of gone) {
+    const { name } = entry;
+    if (!listed.has(name)) continue;
+    if (entry.isDirectory()) scan.unreadable.push(folder === "" ? name : `${folder}/${name}`);
+    // Bytes that are no UTF-8 were replaced in the name, which so names nothing.
+    const reason = name.includes("\ufffd") ? "its name is not UTF-8" : `${REASONS["ENOENT"]} (ENOENT)`;
+    scan.skipped.push({ path: `${absolute}/${name}`, reason });
+  }
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
   }
 }
 
@@ -139,7 +166,8 @@ function isUntyped(entry: Dirent): boolean {
   return !entry.isFIFO() && !entry.isSocket() && !entry.isBlockDevice() && !entry.isCharacterDevice();
 }
 
-function scanUntyped(walk: Walk, path: string, name: string): void {
+/** These return false when what was listed is not there. */
+function scanUntyped(walk: Walk, path: string, name: string): boolean {
   const absolute = `${walk.collection.root}/${path}`;
   let stat: ReturnType<typeof lstatSync>;
   try {
@@ -147,16 +175,16 @@ function scanUntyped(walk: Walk, path: string, name: string): void {
   } catch (error) {
     walk.scan.unreadable.push(path);
     walk.scan.skipped.push({ path: absolute, reason: fileProblem(error) });
-    return;
+    return true;
   }
-  if (stat?.isSymbolicLink()) scanLink(walk, path, name);
-  else if (stat?.isDirectory() && walk.rules.entersFolder(path, name)) enter(walk, path, null);
-  else if (stat?.isFile()) addFile(walk, path, name);
+  if (stat?.isSymbolicLink()) return scanLink(walk, path, name);
+  if (stat?.isDirectory()) return !walk.rules.entersFolder(path, name) || enter(walk, path, null);
+  return stat?.isFile() !== true || addFile(walk, path, name);
 }
 
-function addFile(walk: Walk, path: string, name: string): void {
+function addFile(walk: Walk, path: string, name: string): boolean {
   const kind = walk.rules.fileKind(path, name);
-  if (kind === null) return;
+  if (kind === null) return true;
   const absolute = `${walk.collection.root}/${path}`;
   try {
     const { size, mtimeMs, ctimeMs, birthtimeMs } = statSync(absolute);
@@ -165,42 +193,44 @@ function addFile(walk: Walk, path: string, name: string): void {
       walk.scan.skipped.push({ path: absolute, reason: `it is larger than ${limit} bytes` });
     else walk.scan.files.push({ path, kind, size, mtimeMs, ctimeMs, birthtimeMs });
   } catch (error) {
-    const isGone = errorCode(error) === "ENOENT";
-    if (!isGone) walk.scan.unreadable.push(path);
-    // Bytes that are no UTF-8 were replaced in the name, which so names nothing.
-    const reason = isGone && path.includes("\ufffd") ? "its name is not UTF-8" : fileProblem(error);
-    walk.scan.skipped.push({ path: absolute, reason });
+    if (errorCode(error) === "ENOENT") return false;
+    walk.scan.unreadable.push(path);
+    walk.scan.skipped.push({ path: absolute, reason: fileProblem(error) });
   }
+  return true;
 }
 
-function scanLink(walk: Walk, path: string, name: string): void {
+function scanLink(walk: Walk, path: string, name: string): boolean {
   const { collection, rules, scan } = walk;
-  if (!collection.followLinks) return;
+  if (!collection.followLinks) return true;
   const wantedFile = rules.fileKind(path, name) !== null;
   const wantedFolder = rules.entersFolder(path, name);
-  if (!wantedFile && !wantedFolder) return;
+  if (!wantedFile && !wantedFolder) return true;
   const absolute = `${collection.root}/${path}`;
   try {
     const target = realpathSync(absolute);
     const isFolder = statSync(target).isDirectory();
-    if (isFolder ? !wantedFolder : !wantedFile) return;
+    if (isFolder ? !wantedFolder : !wantedFile) return true;
     if (!isInside(target, walk.realRoot))
       scan.skipped.push({ path: absolute, reason: "it leads outside the collection" });
-    else if (!isFolder) addFile(walk, path, name);
+    else if (!isFolder) return addFile(walk, path, name);
     else if (!walk.around.includes(target) && !walk.linked.has(target)) {
       walk.linked.add(target);
-      enter(walk, path, target);
+      return enter(walk, path, target);
     }
   } catch (error) {
+    if (errorCode(error) === "ENOENT") return false;
     scan.skipped.push({ path: absolute, reason: fileProblem(error) });
   }
+  return true;
 }
 
-function enter(walk: Walk, path: string, realPath: string | null): void {
+function enter(walk: Walk, path: string, realPath: string | null): boolean {
   const parent = walk.around.at(-1) ?? walk.realRoot;
   walk.around.push(realPath ?? `${parent}/${path.slice(path.lastIndexOf("/") + 1)}`);
-  scanFolder(walk, path);
+  const isThere = scanFolder(walk, path);
   walk.around.pop();
+  return isThere;
 }
 
 function realPathOf(path: string): string | null {

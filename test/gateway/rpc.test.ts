@@ -111,6 +111,14 @@ describe("searching", () => {
       disabled: true,
       unavailable: true,
     });
+    // It was read all the same.
+    expect(await client.call("memory.get", { path: "MEMORY.md" })).toEqual({
+      text: "",
+      path: "MEMORY.md",
+      disabled: true,
+      error: "Memory search is off: memorySearch.enabled is false.",
+      code: "MEMORY_READ_FAILED",
+    });
   });
 
   test("a named provider without a key makes search unavailable", async () => {

@@ -55,7 +55,7 @@ export async function startGateway(
   place: { state: string; workspace: string },
   { service = true }: { service?: boolean } = {},
 ): Promise<Gateway> {
-  const factories = new Map<string, (context: ToolContext) => Tool>();
+  const factories = new Map<string, (context: ToolContext) => Tool | null>();
   const services: Parameters<PluginApi["registerService"]>[0][] = [];
   const log: string[] = [];
   const listeners = new Set<(update: SessionUpdate) => void>();
@@ -85,7 +85,9 @@ export async function startGateway(
   const tool = (name: string, context: ToolContext = { agentId: "main", sessionKey: "agent:main:main" }): Tool => {
     const factory = factories.get(name);
     if (factory === undefined) throw new Error(`no tool ${name}`);
-    return factory(context);
+    const made = factory(context);
+    if (made === null) throw new Error(`${name} is not offered`);
+    return made;
   };
   return {
     tool,

@@ -151,6 +151,28 @@ describe("the process behind the plug", () => {
   });
 });
 
+describe("an agent whose memory is switched off", () => {
+  const off = { enabled: false };
+  const on = { enabled: true };
+  test.each([
+    ["for all agents", { agents: { defaults: { memorySearch: off } } }, false],
+    ["in the newer place", { memory: { search: off } }, false],
+    ["for this one", { agents: { list: [{ id: "Main", memorySearch: off }] } }, false],
+    ["for this one, by entry", { agents: { entries: { main: { memory: { search: off } } } } }, false],
+    ["for another", { agents: { list: [{ id: "work", memorySearch: off }] } }, true],
+    ["for all but this one", { memory: { search: off }, agents: { list: [{ id: "main", memorySearch: on }] } }, true],
+    ["by nobody", { agents: "none", memory: [] }, true],
+  ])("was offered tools all the same: %s", async (_, config, isOffered) => {
+    const { place, host } = await gateway(({ memq }) => ({ command: memq }), { service: false });
+    for (const name of ["memory_search", "memory_get"]) {
+      const asked = (): unknown => host.tool(name, { agentId: "main", sessionKey: "agent:main:main", config });
+      if (isOffered) expect(asked()).toMatchObject({ name });
+      else expect(asked).toThrow("not offered");
+    }
+    expect(place.pids()).toEqual([]);
+  });
+});
+
 describe("without memq", () => {
   test("a search says that memory is unavailable and why", async () => {
     const { host } = await gateway(({ root }) => ({ command: join(root, "nowhere") }));

@@ -84,6 +84,8 @@ describe.each(GENERATIONS)("the memory of an agent, asked by the official client
     expect((await client.listTools()).tools).toEqual([]);
     const answer = await client.callTool({ name: "memory_search", arguments: { query: "x" } });
     expect(answer.structuredContent).toMatchObject({ results: [], disabled: true, unavailable: true });
+    const read = await client.callTool({ name: "memory_get", arguments: { path: "MEMORY.md" } });
+    expect(read.structuredContent).toMatchObject({ text: "", disabled: true, code: "MEMORY_READ_FAILED" });
   });
 
   test("asked for sources to be named although citations were off", async () => {

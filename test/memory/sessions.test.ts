@@ -111,6 +111,11 @@ describe("growth of a transcript", () => {
     expect(await deltas.grown(file, 100_000)).toBe(false);
   });
 
+  test("a transcript that was indexed and is gone was nothing to sync for", async () => {
+    const deltas = transcriptDeltas({ deltaBytes: 1_000_000, deltaMessages: 3 });
+    expect(await deltas.grown(join(sessions, "gone.jsonl"), 500)).toBe(true);
+  });
+
   test("is counted whole when it is told of faster than it is looked at", async () => {
     const file = join(sessions, "a.jsonl");
     writeFileSync(file, turn("start"));

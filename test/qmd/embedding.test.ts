@@ -168,6 +168,18 @@ describe("embed", () => {
     await server.stop();
   });
 
+  test("'everything is embedded' was said of another model's vectors when the new provider could not be set up", async () => {
+    const server = embeddingServer();
+    const home = await homeOf(NOTES, { yaml: YAML.replace(MODEL, server.model), env: { OPENAI_API_KEY: "" } });
+    expect((await home.run("embed")).exitCode).toBe(0);
+    expect((await home.run("embed")).stdout).toContain("already have embeddings");
+    home.configure(YAML.replace(MODEL, "openai:text-embedding-3-small"));
+    const { exitCode, stdout, stderr } = await home.run("embed");
+    expect([exitCode, stdout]).toEqual([1, ""]);
+    expect(stderr).toContain('No API key found for provider "openai"');
+    await server.stop();
+  });
+
   test("doctor promised that the vectors of the model before answer, and said twice to embed", async () => {
     const home = withModel(await homeOf(NOTES, { yaml: YAML }));
     await home.run("embed");

@@ -237,6 +237,16 @@ describe("other programs' files", () => {
     index.close();
   });
 
+  test("another database at the place of an index got our tables, unless it looked much like OpenClaw's", () => {
+    const path = join(temporaryFolder(), "main.sqlite");
+    new Database(path, { create: true, readwrite: true }).close();
+    expect(isForeignIndex(path)).toBe(false);
+    const theirs = new Database(path, { create: true, readwrite: true });
+    theirs.run("CREATE TABLE chunks (id TEXT)");
+    theirs.close();
+    expect(isForeignIndex(path)).toBe(true);
+  });
+
   test("OpenClaw's own index is told from ours, never written, and its cached vectors read in each encoding", () => {
     const path = join(temporaryFolder(), "main.sqlite");
     const theirs = new Database(path, { create: true, readwrite: true });

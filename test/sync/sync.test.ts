@@ -185,6 +185,17 @@ test.each(["agent", "qmd"] as const)("texts of former versions leave the index o
 });
 
 describe("what a sync survives", () => {
+  test("a note that was deleted after the folder was listed was said to be left out", async () => {
+    const root = tempFolder();
+    writeNotes(root, { "a.md": "# A\n", "b.md": "# B\n" });
+    const report = await syncIndex(homeOf(root), {
+      onProgress: ({ phase, done }) => {
+        if (phase === "scan" && done > 0) rmSync(join(root, "b.md"), { force: true });
+      },
+    });
+    expect(report).toMatchObject({ files: 1, added: 1, skipped: [] });
+  });
+
   test("a root that vanished keeps its documents, and the report says so", async () => {
     const root = tempFolder();
     writeNotes(root, { "a.md": "# A\n" });
@@ -295,11 +306,11 @@ describe("a qmd home", () => {
     writeNotes(root, { "a.md": "# A\n", "b.md": "# B\n", "c.md": " \n" });
     const home = qmdHomeOf(root);
     expect((await syncIndex(home)).collections).toEqual([
-      { name: "notes", files: 2, added: 2, changed: 0, unchanged: 0, removed: 0 },
+      { name: "notes", files: 2, added: 2, changed: 0, unchanged: 0, removed: 0, skipped: [], warnings: [] },
     ]);
     writeNotes(root, { "a.md": "", "b.md": "# B2\n" });
     expect((await syncIndex(home)).collections).toEqual([
-      { name: "notes", files: 1, added: 0, changed: 1, unchanged: 0, removed: 1 },
+      { name: "notes", files: 1, added: 0, changed: 1, unchanged: 0, removed: 1, skipped: [], warnings: [] },
     ]);
     expect(pathsIn(home)).toEqual(["notes/b.md"]);
   });

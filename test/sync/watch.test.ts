@@ -228,6 +228,7 @@ describe("keepFresh", () => {
     const waiting: ((report: SyncReport) => void)[] = [];
     const keeper = keepFresh(home, {
       settings,
+      transcriptDue: () => Promise.resolve(true),
       onReport: (report) => waiting.shift()?.(report),
       onFailed: (error) => {
         throw error;

@@ -7,10 +7,11 @@ import { notice, noticeBetween, showProgress, writeOut } from "../../output.ts";
 import { withoutCredentials } from "../../printable.ts";
 import { documentCounts, documentsWithoutPassages } from "../../store/documents.ts";
 import { openIndex } from "../../store/open.ts";
+import type { Index } from "../../store/types.ts";
 import { missingVectorCounts } from "../../store/vectors.ts";
 import { embedIndex } from "../../sync/embed-index.ts";
 import type { EmbedResult } from "../../sync/embed-missing.ts";
-import { pendingEmbeddings, type Pending } from "../../sync/pending.ts";
+import { obstacleToChange, pendingEmbeddings, type Pending } from "../../sync/pending.ts";
 import type { SyncProgress } from "../../sync/report.ts";
 import { syncOpenIndex } from "../../sync/sync.ts";
 import type { Invocation } from "../parse.ts";
@@ -34,6 +35,8 @@ export async function run(invocation: Invocation): Promise<number> {
   const force = flag(invocation, "force");
   const before = await pendingOf(qmd, collections, force);
   if (before.passages === 0) {
+    const obstacle = force ? null : await reading(qmd, (index) => obstacleToChange(index, qmd.home));
+    if (obstacle !== null) throw unavailable(obstacle, { qmd });
     writeOut(force ? "✓ No non-empty documents to embed.\n" : "✓ All content hashes already have embeddings.\n");
     return 0;
   }
@@ -107,10 +110,16 @@ function isOfIndex(error: unknown): boolean {
 }
 
 /** What is left to embed, or with `all` what there is to embed at all. */
-async function pendingOf(qmd: QmdHome, collections: string[] | undefined, all = false): Promise<Pending> {
+function pendingOf(qmd: QmdHome, collections: string[] | undefined, all = false): Promise<Pending> {
+  return reading(qmd, (index) =>
+    all ? missingVectorCounts(index, null, collections) : pendingEmbeddings(index, qmd.home, collections),
+  );
+}
+
+async function reading<T>(qmd: QmdHome, work: (index: Index) => Promise<T> | T): Promise<T> {
   const index = openIndex(qmd.places.indexPath, { mode: "read" });
   try {
-    return all ? missingVectorCounts(index, null, collections) : await pendingEmbeddings(index, qmd.home, collections);
+    return await work(index);
   } finally {
     index.close();
   }

@@ -3,6 +3,7 @@ import type { MemoryEngine } from "../../memory/engine.ts";
 import { appendInTurn } from "../../memory/append-turns.ts";
 import { isRealDate } from "../../memory/dates.ts";
 import type { MemoryService } from "../../memory/service.ts";
+import { readingDisabled } from "../../memory/unavailable.ts";
 import type { SyncProgress } from "../../sync/report.ts";
 import type { ObjectSchema, Schema } from "./schema.ts";
 import type { McpSurface, Tool, ToolCall } from "./surface.ts";
@@ -159,7 +160,8 @@ function getTool(service: MemoryService): Tool {
     outputSchema: GET_OUTPUT,
     annotations: READ_ONLY,
     async run({ path, from, lines }) {
-      return jsonAnswer(await (await service.engine()).get({ path, from, lines }));
+      const engine = await service.engine();
+      return jsonAnswer(readingDisabled(engine.agent.memory, path) ?? (await engine.get({ path, from, lines })));
     },
   });
 }

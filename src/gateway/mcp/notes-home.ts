@@ -31,6 +31,7 @@ export type NotesHome = {
 type Held = { open: OpenQmd; inode: number; stamp: string; users: number; retired: boolean };
 type Opening = Promise<{ provider: EmbeddingProvider | null; reason?: string }>;
 
+// Of both, a clock that was set back must not make the pause longer.
 /** Between two looks at the disk that searches cause. */
 const REFRESH_MS = 60_000;
 /** A provider that could not be set up is tried again after this time. */
@@ -158,7 +159,7 @@ function providerOf({ providers }: Kept, { qmd, index }: OpenQmd): Opening {
   if (servingIdentity(index) === null) return Promise.resolve({ provider: null });
   const key = JSON.stringify(qmd.home.embedding);
   const known = providers.get(key);
-  if (known !== undefined && Date.now() - known.at < PROVIDER_RETRY_MS) return known.opening;
+  if (known !== undefined && Math.abs(Date.now() - known.at) < PROVIDER_RETRY_MS) return known.opening;
   const opening = reopened(known?.opening, async () => {
     const [{ openProvider }, { withCooldown }] = await Promise.all([
       import("../../embed/registry.ts"),
@@ -176,7 +177,7 @@ function refresh(kept: Kept, isBehind: boolean): void {
   const { signal } = kept.closed;
   const qmd = kept.held?.open.qmd;
   if (qmd === undefined || qmd.home.collections.length === 0 || signal.aborted) return;
-  if (!isBehind && Date.now() - kept.refreshedAt < REFRESH_MS) return;
+  if (!isBehind && Math.abs(Date.now() - kept.refreshedAt) < REFRESH_MS) return;
   kept.refreshedAt = Date.now();
   // Who held the lock before may have removed or renamed a collection, which would come back, or died while renaming one.
   const reread = async () => {

@@ -2,7 +2,7 @@
 
 export type Logger = { info(message: string): void; warn(message: string): void };
 
-export type ToolContext = { agentId?: string; sessionKey?: string };
+export type ToolContext = { agentId?: string; sessionKey?: string; config?: unknown };
 
 export type ToolResult = { content: { type: "text"; text: string }[]; details: unknown };
 
@@ -36,7 +36,8 @@ export type PluginApi = {
     agent?: { resolveAgentWorkspaceDir?(config: unknown, agentId: string): string };
     events?: { onSessionTranscriptUpdate?(listener: (update: SessionUpdate) => void): () => void };
   };
-  registerTool(factory: (context: ToolContext) => Tool, options: { names: string[] }): void;
+  /** Null: not for this agent. */
+  registerTool(factory: (context: ToolContext) => Tool | null, options: { names: string[] }): void;
   registerService(service: {
     id: string;
     start(context: ServiceContext): void | Promise<void>;

@@ -2,10 +2,10 @@
  * memq as the gateway's memory: one `memq rpc` process for all agents, behind memory_search and memory_get.
  * Chosen by `plugins.slots.memory: "memq"`; configured below `plugins.entries.memq.config` (see openclaw.plugin.json).
  */
-import type { PluginApi, PromptContext, ServiceContext, SessionUpdate } from "./api.ts";
+import type { PluginApi, PromptContext, ServiceContext, SessionUpdate, Tool, ToolContext } from "./api.ts";
 import type { RpcChild } from "./rpc-child.ts";
 import { rpcChild } from "./rpc-child.ts";
-import { getTool, searchTool } from "./tools.ts";
+import { getTool, isOn, searchTool } from "./tools.ts";
 
 const DEFAULT_DEADLINE_MS = 15_000;
 
@@ -27,8 +27,14 @@ function register(api: PluginApi): void {
       rpcChild({ command, place: () => place(api, agentId, stateDir(), service?.workspaceDir), log: api.logger }),
     );
 
-  api.registerTool((context) => searchTool(context, { child, agentId, deadlineMs }), { names: ["memory_search"] });
-  api.registerTool((context) => getTool(context, { child, agentId, deadlineMs }), { names: ["memory_get"] });
+  const options = { child, agentId, deadlineMs };
+  // An agent whose memory is switched off has neither tool, and so no words about them in its prompt.
+  const offered =
+    (tool: typeof searchTool) =>
+    (context: ToolContext): Tool | null =>
+      isOn(context.config ?? configOf(api), agentId ?? context.agentId) ? tool(context, options) : null;
+  api.registerTool(offered(searchTool), { names: ["memory_search"] });
+  api.registerTool(offered(getTool), { names: ["memory_get"] });
   api.registerMemoryCapability?.({ deterministicRecallToolName: "memory_search", promptBuilder: promptSection });
 
   let held: RpcChild | undefined;
@@ -84,7 +90,7 @@ function place(
   stateDir: string | undefined,
   workspaceDir: string | undefined,
 ): Record<string, unknown> {
-  const config = api.runtime?.config?.current?.() ?? api.config;
+  const config = configOf(api);
   const workspace =
     agentId === undefined ? workspaceDir : api.runtime?.agent?.resolveAgentWorkspaceDir?.(config, agentId);
   return {
@@ -93,6 +99,10 @@ function place(
     ...(stateDir === undefined ? {} : { stateDir }),
     clientInfo: { name: "openclaw" },
   };
+}
+
+function configOf(api: PluginApi): unknown {
+  return api.runtime?.config?.current?.() ?? api.config;
 }
 
 const CHILDREN = Symbol.for("memq.openclaw.children");

@@ -40,6 +40,29 @@ const GET_PARAMETERS = {
   additionalProperties: false,
 };
 
+/** Whether the gateway's configuration lets this agent search its memory, by the same rules as memq. */
+export function isOn(config: unknown, agentId = "main"): boolean {
+  const own = (named: unknown): boolean => String(named).trim().toLowerCase() === agentId.trim().toLowerCase();
+  const agents = at(config, "agents");
+  const listed = at(agents, "list");
+  const settings = [
+    ...Object.entries(at(agents, "entries") ?? {}).flatMap(([id, entry]) => (own(id) ? [entry] : [])),
+    ...(Array.isArray(listed) ? listed.filter((entry) => own(at(entry, "id"))) : []),
+  ];
+  const places = [
+    ...settings.flatMap((entry) => [at(at(entry, "memory"), "search"), at(entry, "memorySearch")]),
+    at(at(config, "memory"), "search"),
+    at(at(agents, "defaults"), "memorySearch"),
+    at(config, "memorySearch"),
+  ];
+  const chosen = places.map((place) => at(place, "enabled")).find((enabled) => typeof enabled === "boolean");
+  return chosen !== false;
+}
+
+function at(value: unknown, key: string): unknown {
+  return typeof value === "object" && value !== null ? (value as Record<string, unknown>)[key] : undefined;
+}
+
 /** `memory_search` for one session. A search that can't be made is an answer, never an exception: the agent goes on. */
 export function searchTool(context: ToolContext, { child, agentId, deadlineMs }: ToolOptions): Tool {
   return {
