@@ -44,7 +44,12 @@ const embedding: KeySpec[] = [
       default: "auto",
     },
   ),
-  search("fallback", "text", "The provider used when the first one fails.", { default: "none" }),
+  search(
+    "fallback",
+    "text",
+    "The provider used when the first one fails: where that has embedded nothing yet, or by `memory index --force`.",
+    { default: "none" },
+  ),
   search("model", "text", "The embedding model; the provider's own default unless set."),
   search("outputDimensionality", "integer", "Length of the vectors, for models that offer several.", { min: 1 }),
   search("inputType", "text", "Input type sent with queries and documents alike."),

@@ -62,15 +62,29 @@ export function isCancelled(error: unknown): boolean {
   return error instanceof MemqError && error.code === "SYNC_CANCELLED";
 }
 
-/** What the sync before said already is not said again: some syncs come every few minutes, and a folder stays unreadable. */
+/** Of what a sync as a whole, and one that failed, say: no collection has such a name. */
+const [WHOLE, FAILURE] = ["", "\0"];
+
+/**
+ * What was said already of a collection when it was synced before is not said again: some syncs come every few minutes, most are of one
+ * collection, and a folder stays unreadable.
+ */
 export function syncTeller({ onChanged, log }: EngineOptions): SyncTeller {
-  let before = new Set<string>();
-  const say = (sentences: string[]): void => {
-    for (const sentence of sentences) if (!before.has(sentence)) log(sentence);
-    before = new Set(sentences);
+  const before = new Map<string, Set<string>>();
+  const say = (about: string, sentences: string[]): void => {
+    for (const sentence of sentences) if (before.get(about)?.has(sentence) !== true) log(sentence);
+    before.set(about, new Set(sentences));
   };
-  const problems = ({ warnings, skipped }: SyncReport): void =>
-    say([...warnings, ...skipped.map(({ path, reason }) => `Skipped ${path}: ${reason}.`)]);
+  const problems = ({ collections, warnings }: SyncReport): void => {
+    const ofOne = new Set(collections.flatMap((collection) => collection.warnings));
+    say(FAILURE, []);
+    say(
+      WHOLE,
+      warnings.filter((warning) => !ofOne.has(warning)),
+    );
+    for (const { name, warnings, skipped } of collections)
+      say(name, [...warnings, ...skipped.map(({ path, reason }) => `Skipped ${path}: ${reason}.`)]);
+  };
   return {
     problems,
     report(report) {
@@ -79,7 +93,7 @@ export function syncTeller({ onChanged, log }: EngineOptions): SyncTeller {
       if (added + changed + removed > 0) onChanged?.({ added, changed, removed });
     },
     failed(error) {
-      if (!isCancelled(error)) say([`A sync in the background failed: ${asMemqError(error).message}`]);
+      if (!isCancelled(error)) say(FAILURE, [`A sync in the background failed: ${asMemqError(error).message}`]);
     },
   };
 }

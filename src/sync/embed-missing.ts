@@ -3,7 +3,7 @@ import { EmbedError } from "../embed/errors.ts";
 import { openFallback, openProvider } from "../embed/registry.ts";
 import type { EmbeddingProvider } from "../embed/types.ts";
 import { hintOf, MemqError, messageOf } from "../errors.ts";
-import type { Home } from "../home/types.ts";
+import type { EmbeddingSettings, Home } from "../home/types.ts";
 import { pruneVectorCache, readCachedVectors, writeCachedVectors } from "../store/cache.ts";
 import { foreignCachedVectors } from "../store/foreign.ts";
 import { cacheSpace, completeServing, sameIdentity, servingIdentity } from "../store/identity.ts";
@@ -55,17 +55,28 @@ export async function embedMissing(run: EmbedRun): Promise<EmbedResult> {
   if (opened.provider === undefined) return unavailable(opened.reason, opened.explicit, result);
   const first = await embedAndClose(opened.provider, run, result);
   if (opened.fallback !== undefined) return first;
-  if (first.outcome.state !== "failed" || hasVectorsOf(run.index, opened.provider, run.home)) {
+  if (first.outcome.state !== "failed") {
     if (first.outcome.state === "complete" && readFallbackReason(run.index) !== null)
       writeFallbackReason(run.index, null);
     return first;
   }
-  // Vectors of the named provider keep serving while it fails; only where there are none does the fallback begin.
+  // Vectors of the named provider keep serving while it fails: the fallback begins where there are none, or when it is asked for.
+  if (!run.force && hasVectorsOf(run.index, opened.provider, run.home)) return withWayOut(first, embedding);
   const reason = first.outcome.reason ?? "";
   const second = await openFallback(embedding, options, reason);
   if (second.provider === undefined)
     return { ...first, outcome: { ...first.outcome, reason: second.reason ?? reason } };
   return standIn(second.provider, run, first);
+}
+
+function hasFallback({ provider, fallback }: EmbeddingSettings): boolean {
+  return fallback !== "none" && fallback !== "" && fallback !== provider;
+}
+
+function withWayOut(result: EmbedResult, settings: EmbeddingSettings): EmbedResult {
+  if (!hasFallback(settings)) return result;
+  const hint = `'memory index --force' lets ${settings.fallback} take over until ${settings.provider} is back.`;
+  return { ...result, outcome: { hint, ...result.outcome } };
 }
 
 /** The fallback in place of a provider that failed while it embedded; says why, and when both fail, both reasons. */
@@ -212,8 +223,13 @@ async function isExchanged(work: Work): Promise<boolean> {
   const stored = storedDimensions(run.index, identity);
   if (!run.force || total > 0 || stored === null || run.dimensions !== undefined) return false;
   const onWait = (sentence: string): void => tellProgress(work, sentence);
-  // One that can't be asked has nothing to do here either.
-  const [vector] = await provider.embedDocuments([{ text: "A first text." }], run.signal, { onWait }).catch(() => []);
+  const [vector] = await provider
+    .embedDocuments([{ text: "A first text." }], run.signal, { onWait })
+    .catch((error: unknown) => {
+      // One that can't be asked has nothing to do here either, unless another is to take over.
+      if (hasFallback(run.home.embedding)) throw error;
+      return [];
+    });
   if (vector === undefined || vector.length === 0 || vector.length === stored) return false;
   work.made = vector.length;
   return true;

@@ -10,7 +10,7 @@ export type SyncPhase = "scan" | "read" | "write" | "embed";
 export type SyncProgress = { phase: SyncPhase; done: number; total: number; waiting?: string };
 
 /** What a sync did to one collection, in files. */
-export type CollectionReport = {
+export type CollectionCounts = {
   name: string;
   files: number;
   added: number;
@@ -18,6 +18,9 @@ export type CollectionReport = {
   unchanged: number;
   removed: number;
 };
+
+/** The same with its part of what the whole sync skipped and warned of. */
+export type CollectionReport = CollectionCounts & { skipped: Skipped[]; warnings: string[] };
 
 /** What came of embedding: `off` (no provider wanted), `complete`, `pending` (a batch job runs on), `failed` (see `reason`). */
 export type EmbeddingOutcome = { state: "off" | "complete" | "pending" | "failed"; reason?: string; hint?: string };

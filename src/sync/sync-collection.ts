@@ -8,7 +8,7 @@ import type { DocumentDraft, KnownDocument, Index } from "../store/types.ts";
 import { removeDocuments, touchDocument, writeDocuments } from "../store/write-documents.ts";
 import type { ReadDocument } from "./read-document.ts";
 import { type FileToRead, readFiles } from "./read-files.ts";
-import { type CollectionReport, syncCancelled, type SyncProgress } from "./report.ts";
+import { type CollectionCounts, syncCancelled, type SyncProgress } from "./report.ts";
 import type { CollectionScan, ScannedFile, Skipped } from "./scan.ts";
 
 /** Raised when tokens or cutting change in a way that existing indexes must follow. */
@@ -39,7 +39,7 @@ type LastSync = { at: number; root: string; cut: string };
  * Brings one collection's documents up to date. Only files whose size or time differ are read; a batch of documents is one
  * transaction, so a kill at any moment loses at most the batch. What could not be read keeps its place in the index.
  */
-export async function syncCollection(scan: CollectionScan, run: CollectionRun): Promise<CollectionReport> {
+export async function syncCollection(scan: CollectionScan, run: CollectionRun): Promise<CollectionCounts> {
   const { home, index } = run;
   const { collection, files } = scan;
   const state: LastSync = {
@@ -51,7 +51,7 @@ export async function syncCollection(scan: CollectionScan, run: CollectionRun): 
   const trusted = last?.root === state.root ? last.at : -Infinity;
   const recut = run.force || last?.cut !== state.cut;
   const known = new Map(knownDocuments(index, collection.name).map((document) => [document.path, document]));
-  const report: CollectionReport = { name: collection.name, files: 0, added: 0, changed: 0, unchanged: 0, removed: 0 };
+  const report: CollectionCounts = { name: collection.name, files: 0, added: 0, changed: 0, unchanged: 0, removed: 0 };
   const batch = createBatch(index, run);
 
   const toRead: (FileToRead & { document: KnownDocument | undefined })[] = [];
@@ -119,7 +119,7 @@ export async function removeInBatches(
   }
 }
 
-type TakeContext = { scan: CollectionScan; run: CollectionRun; batch: Batch; report: CollectionReport };
+type TakeContext = { scan: CollectionScan; run: CollectionRun; batch: Batch; report: CollectionCounts };
 
 /** Counts what reading a file came to and queues what has to be written; false when the file has no document any more. */
 function take(read: ReadDocument, file: ScannedFile, known: KnownDocument | undefined, context: TakeContext): boolean {

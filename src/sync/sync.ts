@@ -121,9 +121,10 @@ export async function syncOpenIndex(index: Index, home: Home, options: SyncOptio
   const collections: CollectionReport[] = [];
   const overall = overallProgress(scans, onProgress);
   for (const scan of scans) {
-    run.skipped.push(...scan.skipped);
-    if (scan.rootProblem !== undefined && scan.collection.missing === undefined) warnings.push(rootWarning(scan));
-    collections.push(await syncCollection(scan, { ...run, onProgress: overall.report }));
+    const own = { skipped: [...scan.skipped], warnings: rootWarnings(scan) };
+    collections.push({ ...(await syncCollection(scan, { ...run, ...own, onProgress: overall.report })), ...own });
+    run.skipped.push(...own.skipped);
+    warnings.push(...own.warnings);
     overall.next();
   }
   let removed = 0;
@@ -222,9 +223,10 @@ async function mergeWritten(index: Index, signal: AbortSignal, how: { all: boole
   while (performance.now() < end && mergeTokens(index)) await breathe(signal);
 }
 
-function rootWarning({ collection, rootProblem, unreadable }: CollectionScan): string {
+function rootWarnings({ collection, rootProblem, unreadable }: CollectionScan): string[] {
+  if (rootProblem === undefined || collection.missing !== undefined) return [];
   const kept = unreadable.length > 0 ? " What the index holds of it stays." : "";
-  return `The folder ${collection.root} of "${collection.name}" was not read: ${rootProblem}.${kept}`;
+  return [`The folder ${collection.root} of "${collection.name}" was not read: ${rootProblem}.${kept}`];
 }
 
 /** Old versions of notes would pile up otherwise, and texts of deleted notes stay readable in the file. */

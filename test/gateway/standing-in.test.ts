@@ -23,8 +23,10 @@ beforeEach(() => {
   };
   home = makeHome({ "memory/heron.md": "# Heron\nA heron stands by the pond.\n" });
   const provider = (server: StandIn): object => ({ apiKey: "k", baseUrl: `${server.origin}/v1` });
-  const models = { providers: { mistral: provider(failing), openai: provider(spare) } };
-  const config = { models, agents: { defaults: { memorySearch: { provider: "mistral", fallback: "openai" } } } };
+  const models = { providers: { openai: provider(spare) } };
+  const remote = { apiKey: "k", baseUrl: `${failing.origin}/v1` };
+  const memorySearch = { provider: "mistral", fallback: "openai", remote };
+  const config = { models, agents: { defaults: { memorySearch } } };
   mkdirSync(home.stateDir, { recursive: true });
   writeFileSync(join(home.stateDir, "openclaw.json"), JSON.stringify(config));
 });
@@ -32,7 +34,8 @@ afterEach(async () => {
   await Promise.all([failing.stop(), spare.stop()]);
 });
 
-const index = () => memq(["memory", "index", "--workspace", home.workspace, "--state-dir", home.stateDir]);
+const index = (...more: string[]) =>
+  memq(["memory", "index", ...more, "--workspace", home.workspace, "--state-dir", home.stateDir]);
 
 async function search(): Promise<{ answer: Json; status: Json }> {
   const client = startRpc();
@@ -52,8 +55,9 @@ test("a fallback that stood in for a provider that failed to embed did so in sil
   expect(answer).toMatchObject({ provider: "openai", mode: "hybrid", fallback: { from: "mistral" } });
   expect(answer.fallback.reason).toContain("that key is no longer valid");
   expect(status.fallback).toEqual(answer.fallback);
-  const named = "named by agents.defaults.memorySearch.fallback, in place of mistral;";
-  expect(status.custom.providerOrigin).toStartWith(named);
+  expect(status.custom.providerOrigin).toBe(
+    "named by agents.defaults.memorySearch.fallback, in place of mistral; key from models.providers.openai.apiKey",
+  );
 
   // The named provider takes over when it works again.
   failing.misbehave = {};
@@ -62,6 +66,33 @@ test("a fallback that stood in for a provider that failed to embed did so in sil
   expect(recovered.answer).toMatchObject({ provider: "mistral", mode: "hybrid" });
   expect(recovered.answer.fallback).toBeUndefined();
   expect(recovered.status.fallback).toBeUndefined();
+});
+
+test("a fallback could not take over from a provider that had worked before", async () => {
+  failing.misbehave = {};
+  expect((await index()).exitCode).toBe(0);
+  failing.misbehave.failFirst = { times: 1000, status: 401, body: '{"error":{"message":"no longer valid"}}' };
+  expect((await search()).answer).toMatchObject({ unavailable: true });
+  writeFileSync(join(home.workspace, "memory/violin.md"), "# Violin\nTuned.\n");
+  const asked = await index();
+  expect(asked.exitCode).toBe(1);
+  expect(asked.stderr).toContain("'memory index --force' lets openai take over until mistral is back.");
+  const forced = await index("--force");
+  expect(forced.exitCode).toBe(0);
+  expect(forced.stderr).toContain("The fallback stands in.");
+  expect((await search()).answer).toMatchObject({ provider: "openai", mode: "hybrid", fallback: { from: "mistral" } });
+
+  // Back again, it embeds what is new; the rest was kept.
+  failing.misbehave = {};
+  failing.embedded.length = 0;
+  expect((await index()).stderr).not.toContain("fallback");
+  expect(failing.embedded).toEqual(["# Violin\nTuned.\n"]);
+  expect((await search()).answer).toMatchObject({ provider: "mistral", mode: "hybrid" });
+
+  // Nothing is new, so that only the force asks it.
+  failing.misbehave.failFirst = { times: 1000, status: 401, body: "{}" };
+  expect((await index("--force")).stderr).toContain("The fallback stands in.");
+  expect((await search()).answer).toMatchObject({ provider: "openai", mode: "hybrid" });
 });
 
 test("when provider and fallback failed to embed, only the fallback's reason was told", async () => {

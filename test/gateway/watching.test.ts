@@ -60,6 +60,23 @@ describe("a living process", () => {
     expect((await client.call("memory.search", { query: "hedgehogs" })).results).toHaveLength(1);
   });
 
+  test("what is left out of one collection was said again after each sync of another", async () => {
+    const sync = { watchDebounceMs: 50 };
+    const { client, home, changed } = await open({
+      agents: { defaults: { memorySearch: { extraPaths: ["x"], sync } } },
+    });
+    writeFileSync(join(home.workspace, "memory/binary.md"), new Uint8Array(2000));
+    await client.call("memory.index");
+    for (const path of ["x/1.md", "memory/1.md", "x/2.md", "memory/2.md"]) {
+      mkdirSync(join(home.workspace, "x"), { recursive: true });
+      const before = client.messages.length;
+      writeFileSync(join(home.workspace, path), "A hedgehog.\n");
+      while (client.messages.length === before) await changed();
+    }
+    const { stderr } = await client.end();
+    expect(stderr.match(/Skipped .*binary\.md/g)).toHaveLength(1);
+  });
+
   test.each(["builtin", "qmd"])("a transcript that was deleted stayed in the index (%s)", async (backend) => {
     const said = { type: "message", message: { role: "user", content: "The hedgehog asked for milk." } };
     const transcript = "../state/agents/main/sessions/s1.jsonl";

@@ -306,11 +306,11 @@ describe("a qmd home", () => {
     writeNotes(root, { "a.md": "# A\n", "b.md": "# B\n", "c.md": " \n" });
     const home = qmdHomeOf(root);
     expect((await syncIndex(home)).collections).toEqual([
-      { name: "notes", files: 2, added: 2, changed: 0, unchanged: 0, removed: 0 },
+      { name: "notes", files: 2, added: 2, changed: 0, unchanged: 0, removed: 0, skipped: [], warnings: [] },
     ]);
     writeNotes(root, { "a.md": "", "b.md": "# B2\n" });
     expect((await syncIndex(home)).collections).toEqual([
-      { name: "notes", files: 1, added: 0, changed: 1, unchanged: 0, removed: 1 },
+      { name: "notes", files: 1, added: 0, changed: 1, unchanged: 0, removed: 1, skipped: [], warnings: [] },
     ]);
     expect(pathsIn(home)).toEqual(["notes/b.md"]);
   });

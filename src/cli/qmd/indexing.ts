@@ -9,7 +9,7 @@ import { withWriterLock } from "../../store/lock.ts";
 import { removeOrphanedContents } from "../../store/maintenance.ts";
 import { inTransaction, openIndex } from "../../store/open.ts";
 import type { Index } from "../../store/types.ts";
-import type { CollectionReport, SyncProgress } from "../../sync/report.ts";
+import type { CollectionCounts, SyncProgress } from "../../sync/report.ts";
 import { settleRenaming } from "../../sync/rename-collection.ts";
 import { syncOpenIndex } from "../../sync/sync.ts";
 
@@ -56,7 +56,7 @@ export function matchConfiguration(index: Index, config: QmdConfig): void {
 }
 
 /** Brings one collection of an open index up to date and prints what that came to. */
-export async function indexCollection(index: Index, qmd: QmdHome, name: string): Promise<CollectionReport | null> {
+export async function indexCollection(index: Index, qmd: QmdHome, name: string): Promise<CollectionCounts | null> {
   const collection = qmd.home.collections.find((one) => one.name === name);
   if (collection === undefined) return null;
   const pattern = qmd.config.collections.find((one) => one.name === name)?.pattern ?? collection.patterns.join(",");
