@@ -66,3 +66,12 @@ test("a document that is not there was called otherwise than it was asked for", 
     "Document is excluded by ignore rule: n/out.md:1\nCollection: n\nMatched path: out.md\nIgnore rule: out.md\n",
   );
 });
+
+test("a word behind mcp was called left out and then refused", async () => {
+  const home = await homeOf({ "n/a.md": "hello\n" });
+  expect(await home.run("mcp", "stpo")).toEqual({
+    exitCode: 2,
+    stdout: "",
+    stderr: "unknown command 'mcp stpo'\nDid you mean 'mcp stop'? Run 'memq mcp --help' for usage.\n",
+  });
+});
