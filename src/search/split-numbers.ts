@@ -36,7 +36,7 @@ export function withSplitNumbers(index: Index, parsed: ParsedQuery): ParsedQuery
   const traits = { weight: 1, finds: true, kind: "word" as const, part: false };
   const terms = [...new Set(added)]
     .filter((term) => !known.has(term))
-    .map((term): QueryTerm => ({ term, identifier: joined.includes(term), ...traits }));
+    .map((term): QueryTerm => Object.assign({ term, identifier: joined.includes(term) }, traits));
   const any = [...(parsed.match.any ?? []), ...terms.map(({ term }) => ({ tokens: [term] }))];
   return {
     ...parsed,
