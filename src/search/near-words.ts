@@ -16,8 +16,8 @@ const FEWEST_LETTERS = 5;
 /** What is part of a compound has so many. */
 const FEWEST_OF_PART = 4;
 const MOST_WORDS = 8;
-/** To read all words that begin with two letters takes a millisecond up to here, the whole vocabulary fifty. */
-const MANY_PASSAGES = 20_000;
+/** In more passages than these all words that begin with two letters, and the whole vocabulary, take too long: up to here a millisecond, and twenty. */
+const MANY_PASSAGES = { start: 20_000, whole: 3000 };
 /** Two forms of a word have at least so much of the longer in common. */
 const SHARED = 0.75;
 
@@ -29,7 +29,7 @@ const SHARED = 0.75;
  */
 export function nearWords(index: Index, word: string): NearWord[] {
   if (word.length < FEWEST_LETTERS) return [];
-  const isLarge = corpusStats(index).passages > MANY_PASSAGES;
+  const isLarge = corpusStats(index).passages > MANY_PASSAGES.start;
   const near = beginningsOf(word, isLarge ? 3 : 2).flatMap((start) => termsFrom(index, start));
   const spelt = withoutUmlauts(word);
   const misspelt = near.filter(({ term }) => isOneLetterOff(word, term) || withoutUmlauts(term) === spelt);
@@ -44,7 +44,7 @@ export function nearWords(index: Index, word: string): NearWord[] {
 
 /** What ends in a word, as a compound does or a Hebrew word after its article, and what a word ends in: for this the whole vocabulary is read, unless it is large. */
 export function wordsOfSameEnd(index: Index, word: string): NearWord[] {
-  if (word.length < FEWEST_OF_PART || corpusStats(index).passages > MANY_PASSAGES) return [];
+  if (word.length < FEWEST_OF_PART || corpusStats(index).passages > MANY_PASSAGES.whole) return [];
   const longer = commonest(termsEndingIn(index, word), AKIN);
   if (longer.length > 0) return longer;
   const ends = Array.from({ length: word.length - FEWEST_OF_PART }, (_, at) => stemOf(word.slice(at + 1)));
