@@ -60,14 +60,16 @@ function commonest(words: Counted[], weight: number): NearWord[] {
   return sorted.map(({ term }) => ({ term, weight }));
 }
 
-/** The first letters; an umlaut that is the first or second of them may be one letter or two. */
+/** The first letters; `ä` and the British `ae` of `paediatrician` may be one letter or two. */
 function beginningsOf(word: string, length: number): string[] {
   const starts = new Set([word.slice(0, length)]);
   for (const at of [0, 1]) {
-    if (!"aou".includes(word[at]!)) continue;
-    const behind = word.slice(at + 1);
-    const other = behind.startsWith("e") ? behind.slice(1) : `e${behind}`;
-    starts.add((word.slice(0, at + 1) + other).slice(0, length));
+    const [before, letter, behind] = [word.slice(0, at), word[at]!, word.slice(at + 1)];
+    if ("aou".includes(letter)) {
+      if (behind.startsWith("e"))
+        for (const one of [letter, "e"]) starts.add((before + one + behind.slice(1)).slice(0, length));
+      else starts.add(`${before}${letter}e${behind}`.slice(0, length));
+    } else if (letter === "e") for (const two of ["ae", "oe"]) starts.add((before + two + behind).slice(0, length));
   }
   return [...starts];
 }
