@@ -30,9 +30,15 @@ export function documentShown(text: string): string {
   return isOnTerminal() ? printableText(text) : text;
 }
 
-/** Replaces the progress line on a terminal; elsewhere nothing. An empty line removes it. */
-export function showProgress(line: string): void {
-  if (isTerminal(2)) writeWhole(2, `\r\u001B[K${line}`);
+/**
+ * Replaces the progress line on a terminal; elsewhere nothing. An empty line removes it. The terminal's window or task bar shows `share`
+ * (0 to 1) too, or that something is under way (OSC 9;4, of ConEmu).
+ */
+export function showProgress(line: string, share?: number): void {
+  if (!isTerminal(2)) return;
+  const state = line === "" ? "0" : share === undefined ? "3" : `1;${Math.floor(share * 100)}`;
+  const command = process.env["TERM"] === "dumb" ? "" : `\u001B]9;4;${state}\u0007`;
+  writeWhole(2, `\r\u001B[K${command}${line}`);
 }
 
 function isTerminal(descriptor: 1 | 2): boolean {

@@ -50,7 +50,9 @@ export function readArgv(argv: readonly string[], program: Program): Request {
 
   const found = findCommand(words);
   const isGroup = words.length === 1 && commandsBelow(words).length > 0;
-  if (found === null && words.length > 0 && !isGroup) throw unknownCommand(words, program);
+  if ((found === null && words.length > 0 && !isGroup) || misspeltBelow(found, words)) {
+    throw unknownCommand(words, program);
+  }
   for (const token of tokens) if (token.option !== null) checkOption(token, found?.command ?? null, argv, program);
   if (found === null) return { kind: "help", words, asked: false };
 
@@ -62,6 +64,12 @@ export function readArgv(argv: readonly string[], program: Program): Request {
   const invocation = { program, command: found.command, words: words.slice(found.length), options };
   if (found.command.surface === "memq") checkWords(invocation);
   return { kind: "run", invocation };
+}
+
+/** Whether a word follows a command that takes none and has others below it, as `stpo` in `mcp stpo`. */
+function misspeltBelow(found: ReturnType<typeof findCommand>, words: readonly string[]): boolean {
+  if (found === null || found.command.arguments !== undefined || words.length === found.length) return false;
+  return commandsBelow(found.command.path).length > 0;
 }
 
 /** Whether an option without a value was given. */

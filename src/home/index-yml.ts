@@ -270,7 +270,8 @@ function collectionOf(name: string, value: JsonValue, file: string): QmdCollecti
   if (name === "") throw namelessCollection(file);
   if (!isObject(value)) throw wrongType(label, "a map with a path", value, file);
   const text = (key: string): string | undefined => textOf(value, [key], file, `${label}.`);
-  const path = text("path")?.trim();
+  // As it stands: a folder's name may begin or end with a blank.
+  const path = text("path");
   if (path === undefined) throw wrongType(`${label}.path`, "a text", value["path"] ?? null, file);
   const update = text("update");
   const includeByDefault = value["includeByDefault"] ?? true;
@@ -282,7 +283,7 @@ function collectionOf(name: string, value: JsonValue, file: string): QmdCollecti
     name,
     path,
     // A list taken for nothing would index every Markdown file.
-    pattern: text("pattern")?.trim() ?? DEFAULT_PATTERN,
+    pattern: text("pattern") ?? DEFAULT_PATTERN,
     ignore: ignoreOf(value["ignore"], `${label}.ignore`, file),
     context: Object.fromEntries(
       Object.keys(context).map((folder) => [folder, textOf(context, [folder], file, `${label}.context.`) ?? ""]),

@@ -23,7 +23,12 @@ export type NotePlace = {
 export function notePlaces(home: Home, env: Env, asked: string): NotePlace[] {
   return spellingsOf(asked)
     .filter((name) => name !== "" && !name.includes("\0"))
-    .flatMap((name) => scannedPlace(home, env, name) ?? workspacePlace(home, name) ?? []);
+    .flatMap((name) => scannedPlace(home, env, name) ?? qmdPlace(home, env, name) ?? workspacePlace(home, name) ?? []);
+}
+
+/** `qmd/<collection>/<path>` of any collection: those within the workspace are printed by their paths in it. */
+function qmdPlace(home: Home, env: Env, asked: string): NotePlace | null {
+  return asked.startsWith("qmd/") ? scannedPlace(home, env, `qmd://${asked.slice("qmd/".length)}`) : null;
 }
 
 /** Where a scan takes the note up. What the memory surface prints comes before what other surfaces do. */

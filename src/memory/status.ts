@@ -193,7 +193,9 @@ function providerOrigin(agent: ServedAgent, { provider, fallback }: QueryEmbeddi
     : embedding.explicit
       ? `named by ${originOf("provider")}`
       : "chosen automatically: a local model file, else the first of openai, gemini, voyage and mistral that has a key";
-  const key = keyOriginOf(embedding, provider?.id ?? embedding.provider);
+  // What is set for the named provider, its key too, is not the fallback's.
+  const { keyOrigin: _, ...withoutKey } = embedding;
+  const key = keyOriginOf(fallback ? withoutKey : embedding, provider?.id ?? embedding.provider);
   return key === undefined ? `${why}; no key` : `${why}; key from ${key}`;
 }
 

@@ -3,6 +3,7 @@ import type { Index } from "../store/types.ts";
 import { type NearWord, nearWords, wordsOfSameEnd } from "./near-words.ts";
 import type { ParsedQuery, QueryTerm } from "./query.ts";
 import { isAscii } from "./scripts.ts";
+import { withSplitNumbers } from "./split-numbers.ts";
 
 /** Fewer letters begin too many words. */
 const FEWEST_LETTERS = { ascii: 2, other: 3 };
@@ -19,8 +20,9 @@ const MOST_ENDS = 4;
  * `authentication`, or else those that it may mean (`near-words.ts`). A word that the index knows stands for itself alone, so nothing
  * ranks differently for it.
  */
-export function withBegunWords(index: Index, parsed: ParsedQuery): ParsedQuery {
-  if (parsed.match === null) return parsed;
+export function withBegunWords(index: Index, typed: ParsedQuery): ParsedQuery {
+  if (typed.match === null) return typed;
+  const parsed = withSplitNumbers(index, typed);
   const words = parsed.terms.filter(isWord).map(({ term }) => term);
   const held = documentFrequencies(index, words);
   const unknown = words.filter((word) => held.get(word) === 0).slice(0, MOST_UNKNOWN);
@@ -41,7 +43,7 @@ export function withBegunWords(index: Index, parsed: ParsedQuery): ParsedQuery {
     return added.some(({ weight }) => weight < 1) ? [term, ...terms] : terms;
   });
   const any = terms.filter(({ finds }) => finds).map(({ term }) => ({ tokens: [term] }));
-  return { ...parsed, held, terms, match: { ...parsed.match, any } };
+  return { ...parsed, held, terms, match: { ...typed.match, any } };
 }
 
 function begunOrNear(index: Index, word: string, orNear: boolean): NearWord[] {

@@ -16,8 +16,8 @@ const FEWEST_LETTERS = 5;
 /** What is part of a compound has so many. */
 const FEWEST_OF_PART = 4;
 const MOST_WORDS = 8;
-/** To read all words that begin with two letters takes a millisecond up to here, the whole vocabulary fifty. */
-const MANY_PASSAGES = 20_000;
+/** In more passages than these all words that begin with two letters, and the whole vocabulary, take too long: up to here a millisecond, and twenty. */
+const MANY_PASSAGES = { start: 20_000, whole: 3000 };
 /** Two forms of a word have at least so much of the longer in common. */
 const SHARED = 0.75;
 
@@ -29,7 +29,7 @@ const SHARED = 0.75;
  */
 export function nearWords(index: Index, word: string): NearWord[] {
   if (word.length < FEWEST_LETTERS) return [];
-  const isLarge = corpusStats(index).passages > MANY_PASSAGES;
+  const isLarge = corpusStats(index).passages > MANY_PASSAGES.start;
   const near = beginningsOf(word, isLarge ? 3 : 2).flatMap((start) => termsFrom(index, start));
   const spelt = withoutUmlauts(word);
   const misspelt = near.filter(({ term }) => isOneLetterOff(word, term) || withoutUmlauts(term) === spelt);
@@ -44,7 +44,7 @@ export function nearWords(index: Index, word: string): NearWord[] {
 
 /** What ends in a word, as a compound does or a Hebrew word after its article, and what a word ends in: for this the whole vocabulary is read, unless it is large. */
 export function wordsOfSameEnd(index: Index, word: string): NearWord[] {
-  if (word.length < FEWEST_OF_PART || corpusStats(index).passages > MANY_PASSAGES) return [];
+  if (word.length < FEWEST_OF_PART || corpusStats(index).passages > MANY_PASSAGES.whole) return [];
   const longer = commonest(termsEndingIn(index, word), AKIN);
   if (longer.length > 0) return longer;
   const ends = Array.from({ length: word.length - FEWEST_OF_PART }, (_, at) => stemOf(word.slice(at + 1)));
@@ -60,14 +60,16 @@ function commonest(words: Counted[], weight: number): NearWord[] {
   return sorted.map(({ term }) => ({ term, weight }));
 }
 
-/** The first letters; an umlaut that is the first or second of them may be one letter or two. */
+/** The first letters; `ä` and the British `ae` of `paediatrician` may be one letter or two. */
 function beginningsOf(word: string, length: number): string[] {
   const starts = new Set([word.slice(0, length)]);
   for (const at of [0, 1]) {
-    if (!"aou".includes(word[at]!)) continue;
-    const behind = word.slice(at + 1);
-    const other = behind.startsWith("e") ? behind.slice(1) : `e${behind}`;
-    starts.add((word.slice(0, at + 1) + other).slice(0, length));
+    const [before, letter, behind] = [word.slice(0, at), word[at]!, word.slice(at + 1)];
+    if ("aou".includes(letter)) {
+      if (behind.startsWith("e"))
+        for (const one of [letter, "e"]) starts.add((before + one + behind.slice(1)).slice(0, length));
+      else starts.add(`${before}${letter}e${behind}`.slice(0, length));
+    } else if (letter === "e") for (const two of ["ae", "oe"]) starts.add((before + two + behind).slice(0, length));
   }
   return [...starts];
 }

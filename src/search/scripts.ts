@@ -1,3 +1,5 @@
+import { simplifiedHan } from "./han.ts";
+
 /**
  * What a character is to the tokenizer. Numbers, so that a table of bytes can remember them: below `LETTER` it is no letter.
  * Scripts that are told apart end a word where they meet.
@@ -11,7 +13,7 @@ export const LATIN = 11;
 export const GREEK = 12;
 export const CYRILLIC = 13;
 export const ARABIC = 14;
-const HEBREW = 15;
+export const HEBREW = 15;
 export const DEVANAGARI = 16;
 /** From here on: scripts written without blanks between words, or (Hangul) with particles glued to them. */
 export const UNSPACED = 20;
@@ -100,7 +102,8 @@ const FOLDED_LETTERS = /[ßæœøłđðþħıĸŋŧς]/g;
 
 /**
  * A word of one script in the form in which words are compared: lower case; accents of Latin, Greek and Cyrillic removed;
- * vowel signs of Arabic and Hebrew, which most writers leave out, removed; Hindi spelling variants merged.
+ * vowel signs of Arabic and Hebrew, which most writers leave out, and Hebrew's final forms removed; Hindi spelling variants merged;
+ * Chinese characters simplified.
  */
 export function foldWord(word: string, script: number): string {
   const lower = word.toLowerCase();
@@ -117,11 +120,15 @@ export function foldWord(word: string, script: number): string {
     case ARABIC:
       return foldArabic(lower);
     case HEBREW:
-      return lower.replace(/\p{M}+/gu, "");
+      return lower
+        .replace(/\p{M}+/gu, "")
+        .replace(/[\u05da\u05dd\u05df\u05e3\u05e5]/g, (final) => nextCharacter(final));
     case DEVANAGARI:
       return foldDevanagari(lower);
-    default:
-      return lower.replace(/\u00ad|\u200c|\u200d/g, "");
+    default: {
+      const bare = lower.replace(/\u00ad|\u200c|\u200d/g, "");
+      return script === HAN ? simplifiedHan(bare) : bare;
+    }
   }
 }
 
@@ -130,6 +137,16 @@ export function isAscii(text: string): boolean {
   if (text.length > 64) return Buffer.byteLength(text) === text.length;
   for (let index = 0; index < text.length; index++) if (text.charCodeAt(index) > 0x7f) return false;
   return true;
+}
+
+/** A Hebrew letter without its final form, which Unicode has right before it. */
+function nextCharacter(letter: string): string {
+  return String.fromCharCode(letter.charCodeAt(0) + 1);
+}
+
+/** Katakana as hiragana, whose code points lie 0x60 before: `リンゴ` is `りんご`. */
+export function foldKana(text: string): string {
+  return text.replace(/[\u30a1-\u30f6]/g, (kana) => String.fromCharCode(kana.charCodeAt(0) - 0x60));
 }
 
 /** Vowel signs and stretching removed; the forms of alef, of yeh and of final heh that writers mix up merged. */

@@ -1,4 +1,4 @@
-import { ARABIC, CYRILLIC, DEVANAGARI, GREEK, LATIN } from "./scripts.ts";
+import { ARABIC, CYRILLIC, DEVANAGARI, GREEK, HEBREW, LATIN } from "./scripts.ts";
 import { stemEnglish } from "./stem-english.ts";
 
 /** Distinct words of a home are few against its text, so each is stemmed once. */
@@ -49,10 +49,10 @@ function stemLatin(word: string): string {
 
 // Expressions over other scripts stand inside functions: most processes meet none of them, and making one takes time.
 
-/** Case, gender and number endings after Dolamic and Savoy's light Russian stemmer, which suit the other Slavic languages too. */
+/** Case, gender and number endings after Dolamic and Savoy's light Russian stemmer, which suit the other Slavic languages too, and Ukrainian ones. */
 function stemCyrillic(word: string): string {
   const ending =
-    /(?<=.{3})(?:иями|оями|оиев|ами|ями|ией|иям|ием|иях|ого|его|ому|ему|ыми|ими|ая|яя|ое|ее|ой|ей|ую|юю|ые|ие|ыи|ии|ый|ий|ым|им|ых|их|ом|ем|ам|ям|ах|ях|ов|ев|ия|ию|ью|ья|а|я|о|е|и|ы|у|ю|ь|и)$/u;
+    /(?<=.{3})(?:иями|оями|оиев|ами|ями|ией|иям|ием|иях|ого|его|ому|ему|ыми|ими|ая|яя|ое|ее|ой|ей|ую|юю|ые|ие|ыи|ии|ый|ий|ым|им|ых|их|ом|ем|ам|ям|ах|ях|ов|ев|ия|ию|ью|ья|ів|ім|іх|іи|а|я|о|е|и|ы|у|ю|ь|і|є)$/u;
   return word.replace(ending, "");
 }
 
@@ -61,6 +61,15 @@ function stemArabic(word: string): string {
   return word
     .replace(/^(?:وال|بال|كال|فال|ال|لل|و(?=.{3}))(?=.{2})/u, "")
     .replace(/(?<=.{2})(?:ها|ان|ات|ون|ين|يه|ه|ي)$/u, "");
+}
+
+/**
+ * Article, prepositions and conjunctions in front (the article of a root of three letters, others only of longer words, whose own first
+ * letter it may be), plural, feminine and construct endings behind.
+ */
+function stemHebrew(word: string): string {
+  const bare = word.replace(/^ה(?=.{3})/u, "").replace(/(?:(?<=.{3})(?:ימ|ות|[הא])|(?<=.{4})ת)+$/u, "");
+  return bare.replace(/^[ובכלמש](?=.{4})/u, "");
 }
 
 /** Endings after Ramanathan and Rao (2003), in the spelling that folding leaves. */
@@ -79,6 +88,7 @@ const RULES = new Map<number, (word: string) => string>([
   [LATIN, stemLatin],
   [CYRILLIC, stemCyrillic],
   [ARABIC, stemArabic],
+  [HEBREW, stemHebrew],
   [DEVANAGARI, stemDevanagari],
   [GREEK, stemGreek],
 ]);

@@ -1,5 +1,17 @@
 import { addCompound, joins } from "./compound.ts";
-import { EMOJI, LATIN, MARK, SEPARATOR, UNSPACED, characterClass, foldWord, isAscii } from "./scripts.ts";
+import {
+  EMOJI,
+  HIRAGANA,
+  KATAKANA,
+  LATIN,
+  MARK,
+  SEPARATOR,
+  UNSPACED,
+  characterClass,
+  foldKana,
+  foldWord,
+  isAscii,
+} from "./scripts.ts";
 import { irregularRows } from "./stem-english.ts";
 import { stem } from "./stem.ts";
 import { type Atom, MAX_TERM, type Token } from "./token.ts";
@@ -189,7 +201,11 @@ function atomsOf(chunk: string): { atoms: Atom[]; rest: string } {
       current = undefined;
     } else if (kind === MARK) {
       if (current !== undefined) current.text += character;
-    } else if (current !== undefined && current.script === kind && kind !== EMOJI) {
+    } else if (
+      current !== undefined &&
+      kind !== EMOJI &&
+      (current.script === kind || isProlonged(current, character, kind))
+    ) {
       current.text += character;
     } else {
       current = { text: character, script: kind, before };
@@ -198,6 +214,16 @@ function atomsOf(chunk: string): { atoms: Atom[]; rest: string } {
     }
   }
   return { atoms: atoms.flatMap(splitCamelCase), rest: before };
+}
+
+const SOUND_MARK = "ー";
+
+/** Whether a character goes on with hiragana that the sound mark of katakana is among: `らーめん`. */
+function isProlonged(atom: Atom, character: string, kind: number): boolean {
+  if (atom.script === HIRAGANA) return character === SOUND_MARK;
+  if (kind !== HIRAGANA || atom.text !== SOUND_MARK) return false;
+  atom.script = HIRAGANA;
+  return true;
 }
 
 function splitCamelCase(atom: Atom): Atom[] {
@@ -210,16 +236,20 @@ function splitCamelCase(atom: Atom): Atom[] {
   return parts.map((text, index) => ({ text, script: LATIN, before: index === 0 ? atom.before : "" }));
 }
 
-/** Overlapping pairs, and each character by itself: one may be a word, and particles glued to a word change its pairs. */
+/**
+ * Overlapping pairs, and each character by itself: one may be a word, and particles glued to a word change its pairs. Katakana stand as
+ * hiragana; as a surface they stay what they are, since hiragana may be particles.
+ */
 function addPairs(tokens: Token[], atom: Atom): void {
   const { script } = atom;
+  const termOf = (surface: string): string => (script === KATAKANA ? foldKana(surface) : surface);
   const characters = foldWord(atom.text, script).match(/\P{M}\p{M}*/gu) ?? [];
   for (let index = 0; index + 1 < characters.length; index++) {
-    const pair = characters[index]! + characters[index + 1]!;
-    tokens.push({ term: pair, surface: pair, kind: "pair", part: false, script });
+    const surface = characters[index]! + characters[index + 1]!;
+    tokens.push({ term: termOf(surface), surface, kind: "pair", part: false, script });
   }
-  for (const character of characters) {
-    tokens.push({ term: character, surface: character, kind: "single", part: characters.length > 1, script });
+  for (const surface of characters) {
+    tokens.push({ term: termOf(surface), surface, kind: "single", part: characters.length > 1, script });
   }
 }
 

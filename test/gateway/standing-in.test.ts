@@ -23,8 +23,10 @@ beforeEach(() => {
   };
   home = makeHome({ "memory/heron.md": "# Heron\nA heron stands by the pond.\n" });
   const provider = (server: StandIn): object => ({ apiKey: "k", baseUrl: `${server.origin}/v1` });
-  const models = { providers: { mistral: provider(failing), openai: provider(spare) } };
-  const config = { models, agents: { defaults: { memorySearch: { provider: "mistral", fallback: "openai" } } } };
+  const models = { providers: { openai: provider(spare) } };
+  const remote = { apiKey: "k", baseUrl: `${failing.origin}/v1` };
+  const memorySearch = { provider: "mistral", fallback: "openai", remote };
+  const config = { models, agents: { defaults: { memorySearch } } };
   mkdirSync(home.stateDir, { recursive: true });
   writeFileSync(join(home.stateDir, "openclaw.json"), JSON.stringify(config));
 });
@@ -53,8 +55,9 @@ test("a fallback that stood in for a provider that failed to embed did so in sil
   expect(answer).toMatchObject({ provider: "openai", mode: "hybrid", fallback: { from: "mistral" } });
   expect(answer.fallback.reason).toContain("that key is no longer valid");
   expect(status.fallback).toEqual(answer.fallback);
-  const named = "named by agents.defaults.memorySearch.fallback, in place of mistral;";
-  expect(status.custom.providerOrigin).toStartWith(named);
+  expect(status.custom.providerOrigin).toBe(
+    "named by agents.defaults.memorySearch.fallback, in place of mistral; key from models.providers.openai.apiKey",
+  );
 
   // The named provider takes over when it works again.
   failing.misbehave = {};

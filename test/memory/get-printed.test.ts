@@ -106,6 +106,16 @@ test("get knew only some of the names that are printed for a note", async () => 
   await engine.close();
 });
 
+test("get refused qmd/<collection>/… of the collections within the workspace", async () => {
+  const engine = await engineOf("qmd", backends.qmd, { ...DOCS, "ws/memory/a.md": "a heron in the workspace\n" });
+  const text = "a heron in the workspace\n";
+  expect(await engine.get({ path: "qmd/memory-dir-main/a.md" })).toEqual({ path: "memory/a.md", text });
+  expect(await engine.get({ path: "qmd/memory-dir-main/none.md" })).toEqual({ path: "memory/none.md", text: "" });
+  for (const path of ["qmd/memory-dir-main/../../x.md", "qmd/none/a.md", "qmd/"])
+    expect(await engine.get({ path })).toMatchObject({ text: "", disabled: true });
+  await engine.close();
+});
+
 test("transcripts that are exported below the notes were read under another spelling of their path", async () => {
   const exportDir = "memory/talks";
   const sessions = { memory: { backend: "qmd", qmd: { sessions: { enabled: true, exportDir } } } };

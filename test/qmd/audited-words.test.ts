@@ -52,3 +52,26 @@ test("embed -f on an index without documents fetched a model and failed without 
     });
   }
 });
+
+test("a document that is not there was called otherwise than it was asked for", async () => {
+  const home = await homeOf(
+    { "n/a.md": "hello\n", "n/out.md": "hello\n" },
+    { yaml: "collections:\n  n:\n    path: $ROOT/n\n    ignore: [out.md]\n" },
+  );
+  for (const name of ["none.md:3", "none.md:3:2", "qmd://n/none.md:3", "qmd://n/a.md?index=other"]) {
+    const { exitCode, stdout, stderr } = await home.run("get", name);
+    expect([exitCode, stdout, stderr.split("\n")[0]]).toEqual([1, "", `Document not found: ${name}`]);
+  }
+  expect((await home.run("get", "n/out.md:1")).stderr).toBe(
+    "Document is excluded by ignore rule: n/out.md:1\nCollection: n\nMatched path: out.md\nIgnore rule: out.md\n",
+  );
+});
+
+test("a word behind mcp was called left out and then refused", async () => {
+  const home = await homeOf({ "n/a.md": "hello\n" });
+  expect(await home.run("mcp", "stpo")).toEqual({
+    exitCode: 2,
+    stdout: "",
+    stderr: "unknown command 'mcp stpo'\nDid you mean 'mcp stop'? Run 'memq mcp --help' for usage.\n",
+  });
+});

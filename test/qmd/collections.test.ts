@@ -57,3 +57,20 @@ describe("collection add", () => {
     expect(readFileSync(path, "utf8")).toStartWith("# mine\n");
   });
 });
+
+test("a folder whose name ends with a blank was looked for without it", async () => {
+  const own = await qmdHome({ "my notes /a.md": "# Alpha\n\nkumquat\n" }, { yaml: "", sync: false });
+  try {
+    const added = await own.run("collection", "add", "my notes ", "--mask", " *.md ");
+    expect(added).toMatchObject({ exitCode: 0, stderr: "" });
+    expect(added.stdout).toContain("Indexed: 1 new,");
+    const [row] = await own.json("search", "kumquat", "--json");
+    expect(row).toMatchObject({ file: "qmd://my notes /a.md", collection: "my notes " });
+    expect((await own.run("get", "qmd://my notes /a.md")).stdout).toContain("3: kumquat");
+    expect(await own.json("collection", "list", "--json")).toEqual([
+      { name: "my notes ", path: join(own.root, "my notes "), pattern: " *.md " },
+    ]);
+  } finally {
+    own.remove();
+  }
+});

@@ -34,6 +34,15 @@ describe("on a terminal", () => {
     expect(own).toContain(`\u001B]8;;ed://${path}#L3,1\u001B\\`);
   });
 
+  test("an update shows in the task bar how far it is, and clears it; a dumb terminal gets none of it", async () => {
+    const shown = await onTerminal(["update"]);
+    expect(shown).toContain("\u001B]9;4;1;100\u0007Indexing: 1/1");
+    expect(shown.lastIndexOf("\u001B]9;4;0\u0007")).toBeGreaterThan(shown.lastIndexOf("\u001B]9;4;1;"));
+    expect(await onTerminal(["update"], { TERM: "dumb" })).not.toContain("\u001B]9");
+    const piped = await home.run("update");
+    expect(piped.stdout + piped.stderr).not.toContain("\u001B");
+  });
+
   test("NO_COLOR leaves the colours out, another format everything", async () => {
     expect(await onTerminal(["search", "router"], { NO_COLOR: "1" })).not.toContain("\u001B[");
     expect(await onTerminal(["search", "router", "--json"])).not.toContain("\u001B");

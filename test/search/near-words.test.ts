@@ -12,6 +12,7 @@ const notes = {
   "memory/huis.md": "De huurovereenkomst loopt tot maart; de achterband was lek.",
   "memory/robota.md": "Пароль від принтера знає Їжакевич; скрипці сто років.",
   "memory/avoda.md": "החשבוניות נשלחות אל המשרד.",
+  "memory/doctor.md": "The paediatrician prescribed oestrogen.",
   "memory/garden.md": "Tomatoes were sown in the garden by Gardenia, who buys cables.",
 };
 
@@ -37,6 +38,11 @@ describe("a word that no passage holds", () => {
   test("was found nothing for when it was written without its umlauts", async () => {
     expect(await firstFor("Baerenplatz")).toBe("memory/school.md");
     expect(await firstFor("Kuendigung")).toBe("memory/lease.md");
+  });
+
+  test("was found nothing for when it begins with e and not with the British ae or oe", async () => {
+    expect(await firstFor("pediatrician")).toBe("memory/doctor.md");
+    expect(await firstFor("estrogen")).toBe("memory/doctor.md");
   });
 
   test("was found nothing for when the note has its parts, or a compound that it ends", async () => {

@@ -13,7 +13,9 @@ HTTP_PROXY, foo-bar_baz, U.S.A., ann@example.org, https://example.org/a/b?c=d, #
   "talk.md": `Ann: I painted a sunrise last week.\nBob: You did? My kids love your paintings.\nAnn: They were running with me.`,
   "scripts.md": `东京的天气很好，我们去了上野公园。\n\nこんにちは世界、カタカナ。\n\n안녕하세요 서울에서 만나요.\n\nสวัสดีชาวโลก\n
 नमस्ते दुनिया, किताबें पढ़ना.\n\nمرحبا بالعالم، الكتب الجديدة.\n\nПривет, мир: новые книги. Ελληνικά βιβλία.\n
-Los niños corrían; les maisons étaient; die Häuser wurden gebaut; as crianças correram.`,
+Los niños corrían; les maisons étaient; die Häuser wurden gebaut; as crianças correram.
+
+會議推遲到星期四，机场很远。 りんごとリンゴ、らーめん。 הפגישה עם הלקוחות נדחתה. Зустрічі з бабусі в липні.`,
 };
 
 test("tokens that differ from those of older indexes have a format of their own, so that the next sync makes them anew", async () => {

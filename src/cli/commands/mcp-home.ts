@@ -84,13 +84,8 @@ export function notesDaemonFiles({ cacheDir, indexName }: Pick<QmdPlaces, "cache
   return { pidFile: `${base}.pid`, logFile: `${base}.log` };
 }
 
-/**
- * Whether the options name the memory of an agent. Throws a usage error where those of both kinds of home are mixed, or a word follows
- * that means nothing.
- */
-function namesAgent({ options, words, program }: Invocation): boolean {
-  const [word] = words;
-  if (word !== undefined) throw usageError(`unknown command 'mcp ${word}'`, `Run '${program} mcp --help' for usage.`);
+/** Whether the options name the memory of an agent. Throws a usage error where those of both kinds of home are mixed. */
+function namesAgent({ options }: Invocation): boolean {
   const given = (names: string[]): string | undefined => names.find((name) => options.has(name));
   const agent = given(["agent", "workspace", "state-dir", "config"]);
   const notes = given(["index", "collection"]);

@@ -75,7 +75,7 @@ const PHASES = { scan: "Looking at folders", read: "Reading notes", write: "Writ
 
 function showIndexing({ phase, done, total, waiting }: SyncProgress): void {
   if (waiting !== undefined) noticeBetween(waiting);
-  showProgress(`${PHASES[phase]} ${done}/${total}`);
+  showProgress(`${PHASES[phase]} ${done}/${total}`, total > 0 ? done / total : undefined);
 }
 
 function describe({ agent: { home } }: MemoryEngine): void {

@@ -160,6 +160,7 @@ function progressShown(started: number): (progress: SyncProgress) => void {
     if (total === 0) return;
     const elapsed = performance.now() - started;
     const left = done > 0 ? `, ${spanText((elapsed / done) * (total - done))} left` : "";
-    showProgress(`Embedding: ${done}/${total} (${Math.floor((done / total) * 100)}%${left})`);
+    const share = done / total;
+    showProgress(`Embedding: ${done}/${total} (${Math.floor(share * 100)}%${left})`, share);
   };
 }

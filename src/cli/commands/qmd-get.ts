@@ -30,7 +30,7 @@ export async function run(invocation: Invocation): Promise<number> {
   const { open, asked } = await lookedUp(await openedQmd(invocation), name);
   const { resolution } = asked;
   if (resolution.kind === "ambiguous") return ambiguous(open, asked.name, resolution.documents);
-  if (resolution.kind === "missing") return missing(open, asked.name);
+  if (resolution.kind === "missing") return missing(open, asked.name, name);
   print(open, resolution.document, {
     from: Math.max(1, from ?? asked.from ?? 1),
     count: most ?? asked.count ?? Infinity,
@@ -69,16 +69,17 @@ function ambiguous(open: OpenQmd, name: string, documents: readonly DocumentRow[
   return 1;
 }
 
-async function missing(open: OpenQmd, name: string): Promise<number> {
+/** Says that there is no document `name`, and calls it as it was `typed`: with its lines or its index, as qmd does. */
+async function missing(open: OpenQmd, name: string, typed: string): Promise<number> {
   const ignored = await ignoreRuleOf(open, name);
   if (ignored !== null) {
-    notice(`Document is excluded by ignore rule: ${name}`);
+    notice(`Document is excluded by ignore rule: ${typed}`);
     notice(`Collection: ${ignored.collection}`);
     notice(`Matched path: ${ignored.path}`);
     notice(`Ignore rule: ${ignored.rule}`);
     return 1;
   }
-  notice(`Document not found: ${name}`);
+  notice(`Document not found: ${typed}`);
   const similar = similarNames(resolveContext(open), name, SIMILAR);
   if (similar.length > 0) notice("Similar files:");
   for (const path of similar) notice(`  ${printableName(path)}`);

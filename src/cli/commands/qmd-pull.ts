@@ -29,7 +29,10 @@ export async function run(invocation: Invocation): Promise<void> {
       const { path, bytes, downloaded } = await pullModel(uri, folders, {
         refresh,
         onProgress: ({ file, received, total }) =>
-          showProgress(`${file} ${sizeText(received)}${total > 0 ? ` of ${sizeText(total)}` : ""}`),
+          showProgress(
+            `${file} ${sizeText(received)}${total > 0 ? ` of ${sizeText(total)}` : ""}`,
+            total > 0 ? received / total : undefined,
+          ),
         onWait: () => notice("Waiting for another process that is downloading."),
       }).finally(() => showProgress(""));
       writeOut(

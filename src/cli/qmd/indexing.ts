@@ -90,7 +90,7 @@ export async function indexCollection(index: Index, qmd: QmdHome, name: string):
 const PHASES = { scan: "Scanning", read: "Indexing", write: "Writing", embed: "Embedding" };
 
 function showIndexing({ phase, done, total }: SyncProgress): void {
-  showProgress(`${PHASES[phase]}: ${done}/${total}`);
+  showProgress(`${PHASES[phase]}: ${done}/${total}`, total > 0 ? done / total : undefined);
 }
 
 /** What is left to embed, as the last line of a command that indexed; nothing when nothing is. */

@@ -36,7 +36,7 @@ export function getDocument(
     try {
       const { resolution } = asked;
       if (resolution.kind === "ambiguous") return ambiguous(asked.name, resolution.documents);
-      if (resolution.kind === "missing") return await missing(open, asked.name);
+      if (resolution.kind === "missing") return await missing(open, asked.name, name);
       const from = Math.max(1, Math.floor(fromLine ?? asked.from ?? 1));
       const count = Math.floor(maxLines ?? asked.count ?? Infinity);
       const whole = documentText(open, resolution.document).text;
@@ -202,13 +202,14 @@ function ambiguous(name: string, documents: readonly DocumentRow[]): ToolAnswer 
   return failure([`Ambiguous name: ${name}`, "", "Did you mean one of these?", ...candidates].join("\n"));
 }
 
-async function missing(open: OpenQmd, name: string): Promise<ToolAnswer> {
+/** That there is no document `name`, which is called as it was `typed`: with its lines or its index, as qmd does. */
+async function missing(open: OpenQmd, name: string, typed: string): Promise<ToolAnswer> {
   const ignored = await ignoreRuleOf(open, name);
   if (ignored !== null) {
     const { collection, path, rule } = ignored;
     return failure(
       [
-        `Document excluded by ignore rule: ${name}`,
+        `Document excluded by ignore rule: ${typed}`,
         `Collection: ${collection}`,
         `Matched path: ${path}`,
         `Ignore rule: ${rule}`,
@@ -217,5 +218,5 @@ async function missing(open: OpenQmd, name: string): Promise<ToolAnswer> {
   }
   const similar = similarNames(resolveContext(open), name, SIMILAR).map((path) => `  - ${path}`);
   const guess = similar.length === 0 ? [] : ["", "Did you mean one of these?", ...similar];
-  return failure([shortened(`Document not found: ${name}`), ...guess].join("\n"));
+  return failure([shortened(`Document not found: ${typed}`), ...guess].join("\n"));
 }

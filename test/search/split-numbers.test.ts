@@ -1,0 +1,49 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { type TestHome, testHome } from "./homes.ts";
+
+let home: TestHome;
+beforeAll(async () => {
+  home = await testHome({
+    "memory/priya.md": "Priya, landlord: +49 170 5551234.",
+    "memory/garage.md": "The garage answers at +44 113 496 0182 from Tuesday on.",
+    "memory/bank.md": "IBAN DE44 5001 0517 5407 3249 31, joint account, limit 2000.",
+    "memory/health.md": "NHS number 485 777 3456; the card ends in 4417.",
+    "memory/other.md":
+      "Rooms 113, 182, 170 and 49 are closed; 496 guests, 0182 is the code, 777 seats, 3456 steps, 485 beds.",
+  });
+});
+afterAll(() => home.close());
+
+test.each([
+  ["+491705551234", "memory/priya.md"],
+  ["who is 01705551234?", "memory/priya.md"],
+  ["0170/555 12 34", "memory/priya.md"],
+  ["+441134960182", "memory/garage.md"],
+  ["0113 4960182", "memory/garage.md"],
+  ["DE44500105175407324931", "memory/bank.md"],
+  ["4857773456", "memory/health.md"],
+])("a number that is grouped otherwise in the note was not found: %s", async (query, path) => {
+  expect((await home.ask(query)).hits[0]?.path).toBe(path);
+});
+
+test("a number of groups that do not stand together is none", async () => {
+  for (const query of ["4853456777", "170113182496", "44174417", "20002000"])
+    expect([query, (await home.ask(query)).hits.length]).toEqual([query, 0]);
+});
+
+test("a number whose groups are all held but its last digits takes no time", async () => {
+  const digits = Array.from({ length: 100 }, (_, at) => String(at).padStart(2, "0"));
+  const all = await testHome({ "memory/all.md": [...digits, ...digits.map((two) => two + two)].join(" a ") });
+  const began = performance.now();
+  await all.ask(`${"11".repeat(18)}x`);
+  await all.ask(`${"11".repeat(18)}1 ${"22".repeat(19)}2`);
+  expect(performance.now() - began).toBeLessThan(1000);
+  all.close();
+});
+
+test("a pasted run of thousands of digits and numbers is read at once", async () => {
+  const began = performance.now();
+  await home.ask(`${"49170".repeat(900)} ${"49 170 ".repeat(700)}`);
+  await home.ask(Array.from({ length: 500 }, (_, at) => `${4_917_055 + at}${1_000_000 + at}`).join(" "));
+  expect(performance.now() - began).toBeLessThan(2000);
+});
