@@ -97,7 +97,16 @@ function tryLock(path: string): boolean {
     clearDrafts(path);
     return true;
   } finally {
+    removeDraft(draft);
+  }
+}
+
+/** An error here would leave the lock to nobody; who holds it next takes away what stays. */
+function removeDraft(draft: string): void {
+  try {
     unlinkSync(draft);
+  } catch {
+    // See above.
   }
 }
 
@@ -155,12 +164,20 @@ function clearStale(path: string): void {
 }
 
 function unlock(path: string): void {
-  const holder = readHolder(path);
-  if (holder?.pid !== process.pid) return;
+  if (isOthers(path)) return;
   try {
     unlinkSync(path);
   } catch (error) {
     if ((error as { code?: string }).code !== "ENOENT") throw error;
+  }
+}
+
+/** Whether a lock that was ours is not any more. One that can't be read, as when no file is left to open, still is: it would stay held. */
+function isOthers(path: string): boolean {
+  try {
+    return readHolder(path)?.pid !== process.pid;
+  } catch {
+    return false;
   }
 }
 

@@ -11,7 +11,7 @@ import { indexTokenString } from "../search/tokens.ts";
 import { passageTokenString } from "../search/turns.ts";
 import { sha256 } from "../sha256.ts";
 import type { DocumentDraft, PassageToStore } from "../store/types.ts";
-import { errorCode, fileProblem, type ScannedFile } from "./scan.ts";
+import { errorCode, fileProblem, type ScannedFile, throwIfExhausted } from "./scan.ts";
 
 /** What reading a file came to. */
 export type ReadDocument =
@@ -68,6 +68,7 @@ export async function readDocument(file: ScannedFile, context: ReadContext): Pro
   try {
     bytes = readFileSync(`${context.collection.root}/${file.path}`);
   } catch (error) {
+    throwIfExhausted(error);
     return { kind: "failed", reason: fileProblem(error), gone: errorCode(error) === "ENOENT" };
   }
   try {

@@ -105,6 +105,7 @@ function rootOf(collection: Collection, scan: CollectionScan): string | null {
     return realpathSync(root);
   } catch (error) {
     if (collection.optional && errorCode(error) === "ENOENT") return null;
+    throwIfExhausted(error);
     scan.unreadable.push("");
     scan.rootProblem = fileProblem(error);
     return null;
@@ -120,6 +121,7 @@ function scanFolder(walk: Walk, folder: string): boolean {
     entries = readdirSync(absolute, { withFileTypes: true });
   } catch (error) {
     if (folder !== "" && errorCode(error) === "ENOENT") return false;
+    throwIfExhausted(error);
     scan.unreadable.push(folder);
     if (folder === "") scan.rootProblem = fileProblem(error);
     else scan.skipped.push({ path: absolute, reason: fileProblem(error) });
@@ -255,6 +257,11 @@ const REASONS: Record<string, string> = {
 export function fileProblem(error: unknown): string {
   const code = errorCode(error);
   return code === null ? messageOf(error) : `${REASONS[code] ?? "it can't be read"} (${code})`;
+}
+
+/** That this process has no file left to open says nothing of the one that was to be read: the sync fails, and is tried again. */
+export function throwIfExhausted(error: unknown): void {
+  if (["EMFILE", "ENFILE"].includes(errorCode(error) ?? "")) throw error;
 }
 
 /** `ENOENT`, `EACCES`, …; null for an error that the file system did not make. */

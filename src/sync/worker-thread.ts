@@ -1,3 +1,5 @@
+import { closeSync, openSync } from "node:fs";
+import { devNull } from "node:os";
 import { MemqError } from "../errors.ts";
 import type { FromWorker, ToWorker } from "./worker-messages.ts";
 
@@ -9,8 +11,12 @@ export type WorkerThread = {
   end(): void;
 };
 
-/** Starts a Worker that runs `worker.ts`. */
+/** What a sync has open at once, and some to spare for others. */
+const FILES_NEEDED = 12;
+
+/** Starts a Worker that runs `worker.ts`. Throws `EMFILE` where the process may not open so many files more. */
 export function openWorker(): WorkerThread {
+  throwUnlessFilesAreLeft();
   const worker = new Worker(workerLocation());
   const { promise: crashed, reject } = Promise.withResolvers<never>();
   // Whether anybody waits for it is the caller's affair.
@@ -27,6 +33,19 @@ export function openWorker(): WorkerThread {
       worker.addEventListener("message", (event: MessageEvent<FromWorker>) => listener(event.data)),
     end: () => worker.terminate(),
   };
+}
+
+/** A thread that finds no file left to open for itself ends the whole process: so the runtime has it. */
+function throwUnlessFilesAreLeft(): void {
+  const opened: number[] = [];
+  try {
+    while (opened.length < FILES_NEEDED) opened.push(openSync(devNull, "r"));
+  } catch (error) {
+    // What could not be opened here is nothing to people.
+    throw Object.assign(error as NodeJS.ErrnoException, { path: undefined });
+  } finally {
+    for (const descriptor of opened) closeSync(descriptor);
+  }
 }
 
 /** Where the Worker's code is: beside this file, or in the executable, whose modules are flattened but for entry points. */

@@ -1,5 +1,5 @@
 // What tests run in processes of their own: to be killed, or to compete.
-import { appendFileSync } from "node:fs";
+import { appendFileSync, openSync } from "node:fs";
 import { withWriterLock } from "../../src/store/lock.ts";
 import { openIndex } from "../../src/store/open.ts";
 import { missingVectors, putVectors, swapVectors } from "../../src/store/vectors.ts";
@@ -15,6 +15,18 @@ async function lock(): Promise<void> {
     await Bun.sleep(15);
     appendFileSync(argument, `out ${process.pid}\n`);
   });
+}
+
+/** Takes the lock and all files that a process may open; the lock has to be gone once the work is done. */
+async function exhaust(): Promise<void> {
+  await withWriterLock(path, () => {
+    try {
+      for (;;) openSync("/dev/null", "r");
+    } catch {
+      // None is left.
+    }
+  });
+  process.exit();
 }
 
 /** Opens the index for writing and adds a document of its own. */
@@ -47,5 +59,6 @@ function write(): void {
 }
 
 if (task === "lock") await lock();
+else if (task === "exhaust") await exhaust();
 else if (task === "open") open();
 else write();

@@ -37,6 +37,23 @@ describe("the writer lock", () => {
     expect(existsSync(`${path}.lock`)).toBe(false);
   });
 
+  test("stayed held when no file was left to open as the work ended", async () => {
+    const path = newIndexPath();
+    const child = join(import.meta.dir, "child.ts");
+    const { exitCode } = Bun.spawnSync([
+      "sh",
+      "-c",
+      'ulimit -n 60; exec "$@"',
+      "sh",
+      process.execPath,
+      child,
+      "exhaust",
+      path,
+    ]);
+    expect(exitCode).toBe(0);
+    expect(existsSync(`${path}.lock`)).toBe(false);
+  });
+
   test("of a living process is waited for, and then reported as busy", async () => {
     const path = newIndexPath();
     const holder = Bun.spawn(["sleep", "60"]);
