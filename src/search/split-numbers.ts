@@ -38,7 +38,9 @@ export function withSplitNumbers(index: Index, parsed: ParsedQuery): ParsedQuery
   const numbers = [...joined.filter((term) => held.has(term)), ...groups.map((one) => one.join(" "))];
   const known = new Set(parsed.terms.map(({ term }) => term));
   const added = (terms: string[], traits: Omit<QueryTerm, "term" | "kind">): QueryTerm[] =>
-    [...new Set(terms)].filter((term) => !known.has(term)).map((term) => ({ term, kind: "whole", ...traits }));
+    [...new Set(terms)]
+      .filter((term) => !known.has(term))
+      .map((term) => Object.assign({ term, kind: "whole" as const }, traits));
   const terms = [
     ...parsed.terms,
     ...added(numbers, { weight: 1, finds: true, identifier: true, part: false }),
