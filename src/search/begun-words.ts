@@ -23,13 +23,18 @@ const MOST_ENDS = 4;
 export function withBegunWords(index: Index, typed: ParsedQuery): ParsedQuery {
   if (typed.match === null) return typed;
   const parsed = withSplitNumbers(index, typed);
+  const isWord = wordTest(parsed);
   const words = parsed.terms.filter(isWord).map(({ term }) => term);
-  const held = documentFrequencies(index, words);
+  const held = new Map([...(parsed.held ?? []), ...documentFrequencies(index, words)]);
+  const quoted = new Set(parsed.phrases.flat());
   const unknown = words.filter((word) => held.get(word) === 0).slice(0, MOST_UNKNOWN);
-  const meant = new Map(unknown.map((word, at) => [word, begunOrNear(index, word, at < MOST_NEAR)]));
+  const meant = new Map(
+    unknown.map((word, at) => [word, begunOrNear(index, word, at < MOST_NEAR && !quoted.has(word))]),
+  );
   const isNothingHeld = unknown.length === parsed.terms.filter(({ finds }) => finds).length;
   if (isNothingHeld && [...meant.values()].every((found) => found.length === 0)) {
-    for (const word of unknown.slice(0, MOST_ENDS)) meant.set(word, wordsOfSameEnd(index, word));
+    const open = unknown.filter((word) => !quoted.has(word)).slice(0, MOST_ENDS);
+    for (const word of open) meant.set(word, wordsOfSameEnd(index, word));
   }
   if ([...meant.values()].every((found) => found.length === 0)) return { ...parsed, held };
   const known = new Set(parsed.terms.map(({ term }) => term));
@@ -52,9 +57,17 @@ function begunOrNear(index: Index, word: string, orNear: boolean): NearWord[] {
   return orNear ? nearWords(index, word) : [];
 }
 
-function isWord({ term, kind, finds, identifier, date }: QueryTerm): boolean {
-  const fewest = isAscii(term) ? FEWEST_LETTERS.ascii : FEWEST_LETTERS.other;
-  return kind === "word" && finds && !identifier && date !== true && term.length >= fewest && isOfLetters(term);
+/**
+ * Makes a test whether a term is a word that may stand for others. A part of an identifier with a number is none: `de` of an account's
+ * number begins any word, and what is like the `note` of `NOTE-4711` is no note of that number.
+ */
+function wordTest({ terms }: ParsedQuery): (term: QueryTerm) => boolean {
+  const isNumbered = terms.some(({ term, kind }) => kind === "whole" && /\p{N}/u.test(term));
+  return ({ term, kind, finds, identifier, part, date }) => {
+    if (kind !== "word" || !finds || identifier || date === true || (part && isNumbered)) return false;
+    const fewest = isAscii(term) ? FEWEST_LETTERS.ascii : FEWEST_LETTERS.other;
+    return term.length >= fewest && isOfLetters(term);
+  };
 }
 
 /** An expression over all of Unicode takes long to make, and most words are ASCII. */

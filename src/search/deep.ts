@@ -82,7 +82,7 @@ export async function deepSearch(engine: SearchEngine, request: DeepRequest): Pr
       home: engine.home,
       request: inner,
       collections: collectionsByName(engine.home),
-      termsIn: termFinder(withBegunWords(engine.index, parseQuery(primary, request.profile.grammar))),
+      termsIn: termFinder(withBegunWords(engine.index, parseQuery(primary, request.profile.grammar, request.asOf))),
     });
     return { lists, cited };
   });
@@ -187,7 +187,7 @@ function keywordList(
   typed = queryType === "original",
 ): QueryList {
   // What a model wrote is in qmd's grammar, whoever asks.
-  const parsed = withBegunWords(engine.index, parseQuery(query, typed ? request.profile.grammar : "qmd"));
+  const parsed = withBegunWords(engine.index, parseQuery(query, typed ? request.profile.grammar : "qmd", request.asOf));
   const hits = keywordLeg(engine.index, parsed, scope).map(({ passageId, documentId, bm25, exact }) => ({
     passageId,
     documentId,

@@ -201,8 +201,9 @@ function scoredTerms(parsed: ParsedQuery, rarity: Rarity): ScoredTerm[] {
   const total = Math.max(rarity.passages, MIN_PASSAGES);
   const frequencyOf = (term: string): number => rarity.frequencies.get(term) ?? 0;
   const weightOf = termWeights(parsed, rarity);
+  // What finds nothing by itself is not asked for: the days that follow one would outweigh it together.
   const asked = parsed.terms
-    .filter(({ term, identifier, part }) => !identifier && !part && frequencyOf(term) > 0)
+    .filter(({ term, identifier, part, finds }) => finds && !identifier && !part && frequencyOf(term) > 0)
     .reduce((sum, term) => sum + weightOf(term), 0);
   return parsed.terms.map((term) => {
     const weight = weightOf(term);

@@ -13,13 +13,14 @@ const MISSPELT = 0.7;
 const AKIN = 0.5;
 /** A shorter word is one letter away from too many others. */
 const FEWEST_LETTERS = 5;
-/** What is part of a compound has so many. */
+/** What is part of a compound has so many, and so has what is left of it: `rain` is no part of `train`. */
 const FEWEST_OF_PART = 4;
 const MOST_WORDS = 8;
 /** In more passages than these all words that begin with two letters, and the whole vocabulary, take too long: up to here a millisecond, and twenty. */
 const MANY_PASSAGES = { start: 20_000, whole: 3000 };
-/** Two forms of a word have at least so much of the longer in common. */
+/** Two forms of a word have at least so much of the longer in common, and so many letters: `marco` is no form of `march`. */
 const SHARED = 0.75;
+const FEWEST_SHARED = 5;
 
 /**
  * What a word may mean that no passage holds: a word of the index with one letter mistaken; failing that, the two that it is put together
@@ -42,12 +43,13 @@ export function nearWords(index: Index, word: string): NearWord[] {
   );
 }
 
-/** What ends in a word, as a compound does or a Hebrew word after its article, and what a word ends in: for this the whole vocabulary is read, unless it is large. */
+/** The compounds that end in a word, or else what a compound ends in: for this the whole vocabulary is read, unless it is large. */
 export function wordsOfSameEnd(index: Index, word: string): NearWord[] {
   if (word.length < FEWEST_OF_PART || corpusStats(index).passages > MANY_PASSAGES.whole) return [];
-  const longer = commonest(termsEndingIn(index, word), AKIN);
-  if (longer.length > 0) return longer;
-  const ends = Array.from({ length: word.length - FEWEST_OF_PART }, (_, at) => stemOf(word.slice(at + 1)));
+  const longer = termsEndingIn(index, word).filter(({ term }) => term.length >= word.length + FEWEST_OF_PART);
+  if (longer.length > 0) return commonest(longer, AKIN);
+  const most = Math.max(0, word.length - 2 * FEWEST_OF_PART + 1);
+  const ends = Array.from({ length: most }, (_, at) => stemOf(word.slice(FEWEST_OF_PART + at)));
   const held = heldTerms(index, ends);
   const longest = ends.find((end) => held.has(end));
   return longest === undefined ? [] : [{ term: longest, weight: AKIN }];
@@ -55,9 +57,10 @@ export function wordsOfSameEnd(index: Index, word: string): NearWord[] {
 
 type Counted = { term: string; doc: number };
 
+/** Of several only one is meant, and a passage that holds them all is no better than one that holds the word: they share its weight. */
 function commonest(words: Counted[], weight: number): NearWord[] {
   const sorted = words.sort((a, b) => b.doc - a.doc).slice(0, MOST_WORDS);
-  return sorted.map(({ term }) => ({ term, weight }));
+  return sorted.map(({ term }) => ({ term, weight: weight / sorted.length }));
 }
 
 /** The first letters; `ä` and the British `ae` of `paediatrician` may be one letter or two. */
@@ -92,7 +95,7 @@ function isOneLetterOff(word: string, other: string): boolean {
 }
 
 function isOtherForm(word: string, other: string): boolean {
-  return sharedStart(word, other) >= SHARED * Math.max(word.length, other.length);
+  return sharedStart(word, other) >= Math.max(FEWEST_SHARED, SHARED * Math.max(word.length, other.length));
 }
 
 function sharedStart(word: string, other: string): number {

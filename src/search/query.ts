@@ -1,7 +1,7 @@
 import type { KeywordMatch } from "../store/types.ts";
 import { DIGIT, HANGUL, characterClass } from "./scripts.ts";
 import { stem } from "./stem.ts";
-import { datesOf } from "./query-dates.ts";
+import { datesOf, type QueryDates } from "./query-dates.ts";
 import { cutAtGrapheme } from "./snippet.ts";
 import { isStopWord, languagesOf } from "./stopwords.ts";
 import type { Token } from "./token.ts";
@@ -55,8 +55,11 @@ export const MAX_QUERY_CHARS = 10_000;
 /** Nobody means so many: a pasted text with quotes in it is searched by its words and the first of them. */
 const MAX_PHRASES = 32;
 
-/** Reads a query. Never throws: whatever is typed is words, except what the grammar says. */
-export function parseQuery(typed: string, grammar: Grammar): ParsedQuery {
+/**
+ * Reads a query. Never throws: whatever is typed is words, except what the grammar says. A day without its year is the last one before
+ * `asOf`, in milliseconds since 1970.
+ */
+export function parseQuery(typed: string, grammar: Grammar, asOf = Date.now()): ParsedQuery {
   const text = cutAtGrapheme(typed, MAX_QUERY_CHARS);
   const segments = grammar === "qmd" ? qmdSegments(text) : plainSegments(text);
   const wanted = segments.filter((segment) => !segment.excluded);
@@ -67,7 +70,7 @@ export function parseQuery(typed: string, grammar: Grammar): ParsedQuery {
   const { kept, onlyStopWords } = withoutStopWords(tokens, new Set(phrases.flat()));
   const parsed = {
     text: cleaned,
-    terms: withDates(queryTerms(kept), cleaned),
+    terms: withDates(queryTerms(kept), datesOf(cleaned, asOf)),
     phrases,
     demandPhrases: grammar === "qmd",
     excluded,
@@ -171,8 +174,7 @@ const DATE_NUMBER_WEIGHT = 0.3;
 const DATE_MONTH_WEIGHT = 0.5;
 
 /** The terms, and the dates of the text as names of notes have them; they only weigh, and look up nothing. */
-function withDates(terms: QueryTerm[], text: string): QueryTerm[] {
-  const dates = datesOf(text, Date.now());
+function withDates(terms: QueryTerm[], dates: QueryDates): QueryTerm[] {
   if (dates.terms.length === 0) return terms;
   const months = new Set(Array.from(dates.months, (name) => stem(name, characterClass(name.codePointAt(0)!))));
   const words = terms.map((term) => {

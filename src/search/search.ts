@@ -36,7 +36,9 @@ export async function search(
   const query = request.query.trim();
   const scope = scopeOf(engine.index, request);
   if (query === "" || scope.collections.length === 0 || request.limit < 1) return emptyAnswer();
-  const parsed = inSnapshot(engine.index, () => withBegunWords(engine.index, parseQuery(query, profile.grammar)));
+  const parsed = inSnapshot(engine.index, () =>
+    withBegunWords(engine.index, parseQuery(query, profile.grammar, request.asOf)),
+  );
   const isAlone = !engine.provider;
   const legScope = {
     ...scope,

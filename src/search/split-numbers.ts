@@ -1,16 +1,20 @@
 import { heldTerms } from "../store/keyword.ts";
 import type { Index } from "../store/types.ts";
 import type { ParsedQuery, QueryTerm } from "./query.ts";
+import { foldDigits } from "./scripts.ts";
 
-/** Numbers that are written in groups have so many digits or letters: of a telephone, an account, a card. */
-const FEWEST_CHARACTERS = 6;
+/**
+ * Numbers that are written in groups have so many digits or letters: of a telephone, an account, a card. Fewer are looked for in groups by
+ * chance: any time of a log is `143722`, and a price `124999`.
+ */
+const FEWEST_CHARACTERS = 7;
 const MOST_CHARACTERS = 40;
 /** A group has so many, and one number so many groups. */
 const SHORTEST_GROUP = 2;
 const LONGEST_GROUP = 12;
 const MOST_GROUPS = 10;
-/** So much in front may be a country's code, or the zero that stands for it at home. */
-const MOST_OF_COUNTRY = 4;
+/** The zeros in front of a number that is called from home or from abroad; what else is in front makes it another's. */
+const MOST_ZEROS = 2;
 /** Of a pasted log so many numbers are looked at, and of one so many ways to group it. */
 const MOST_NUMBERS = 4;
 const MOST_WAYS = 32;
@@ -18,32 +22,33 @@ const MOST_WAYS = 32;
 const MOST_STEPS = 2000;
 
 /**
- * The query, with what its numbers are in the index where they are grouped otherwise: `+491705551234` is `+49 170 5551234`, and
+ * The query, with what its numbers are in the index where they are grouped otherwise: `00491705551234` is `+49 170 5551234`, and
  * `555 12 34` is `5551234`. One that the index knows stands as it is.
  */
 export function withSplitNumbers(index: Index, parsed: ParsedQuery): ParsedQuery {
   if (parsed.match === null) return parsed;
-  const joined = joinedNumbers(parsed.words);
+  const joined = joinedNumbers(parsed.text);
   const long = parsed.terms.filter(isLongNumber).slice(0, MOST_NUMBERS);
   if (joined.length === 0 && long.length === 0) return parsed;
   const held = heldTerms(index, [...joined, ...long.map(({ term }) => term)]);
   const groups = long
     .flatMap(({ term }) => (held.has(term) ? [] : [groupsOf(index, term)]))
     .filter((one) => one.length > 0);
-  const added = [...joined.filter((term) => held.has(term)), ...groups.flat()];
-  if (added.length === 0) return parsed;
+  // Groups find side by side only: any list holds `170`. By themselves they tell where in a passage the number stands.
+  const numbers = [...joined.filter((term) => held.has(term)), ...groups.map((one) => one.join(" "))];
   const known = new Set(parsed.terms.map(({ term }) => term));
-  const traits = { weight: 1, finds: true, kind: "word" as const, part: false };
-  const terms = [...new Set(added)]
-    .filter((term) => !known.has(term))
-    .map((term): QueryTerm => Object.assign({ term, identifier: joined.includes(term) }, traits));
-  const any = [...(parsed.match.any ?? []), ...terms.map(({ term }) => ({ tokens: [term] }))];
-  return {
-    ...parsed,
-    terms: [...parsed.terms, ...terms],
-    phrases: [...parsed.phrases, ...groups],
-    match: { ...parsed.match, any },
-  };
+  const added = (terms: string[], traits: Omit<QueryTerm, "term" | "kind">): QueryTerm[] =>
+    [...new Set(terms)]
+      .filter((term) => !known.has(term))
+      .map((term) => Object.assign({ term, kind: "whole" as const }, traits));
+  const terms = [
+    ...parsed.terms,
+    ...added(numbers, { weight: 1, finds: true, identifier: true, part: false }),
+    ...added(groups.flat(), { weight: 0, finds: false, identifier: false, part: true }),
+  ];
+  const any = terms.filter(({ finds }) => finds).map(({ term }) => ({ tokens: [term] }));
+  const counted = new Map(groups.map((one) => [one.join(" "), 1]));
+  return { ...parsed, terms, held: counted, match: { ...parsed.match, any } };
 }
 
 function isLongNumber({ term, identifier, part }: QueryTerm): boolean {
@@ -51,11 +56,11 @@ function isLongNumber({ term, identifier, part }: QueryTerm): boolean {
   return identifier && !part && isLong && /^[a-z]{0,2}\d+$/.test(term);
 }
 
-/** What neighbouring numbers of the query are without what stands between them. */
-function joinedNumbers(words: string): string[] {
+/** What neighbouring numbers of a text are without the blanks, dashes, slashes and brackets that stand between them. */
+function joinedNumbers(text: string): string[] {
   const joined = new Set<string>();
-  for (const run of words.match(/(?<![^ ])\d+(?: \d+)+(?![^ ])/g) ?? []) {
-    const numbers = run.split(" ").slice(0, MOST_GROUPS);
+  for (const [run] of foldDigits(text).matchAll(/(?<![\w.,:])\d+(?:[\s/()-]{1,3}\d+)+(?!\w|[.,:]\d)/g)) {
+    const numbers = run.match(/\d+/g)!.slice(0, MOST_GROUPS);
     for (let from = 0; from < numbers.length; from++)
       for (let to = from + 2; to <= numbers.length; to++) joined.add(numbers.slice(from, to).join(""));
   }
@@ -79,7 +84,8 @@ function groupsOf(index: Index, number: string): string[] {
       if (held.has(group)) walk(from + length, [...groups, group]);
     }
   };
-  for (let from = 0; from <= MOST_OF_COUNTRY && number.length - from >= FEWEST_CHARACTERS; from++) walk(from, []);
+  const zeros = Math.min(/^0*/.exec(number)![0].length, MOST_ZEROS, number.length - FEWEST_CHARACTERS);
+  for (let from = 0; from <= zeros; from++) walk(from, []);
   const together = heldTerms(
     index,
     ways.map((groups) => groups.join(" ")),

@@ -45,7 +45,7 @@ export async function syncCollection(scan: CollectionScan, run: CollectionRun): 
   const state: LastSync = {
     at: scan.startedAt,
     root: collection.root,
-    cut: `${INDEX_FORMAT}:${cuttingName(home.cutting)}`,
+    cut: cutOf(home),
   };
   const last = lastSync(index, collection.name);
   const trusted = last?.root === state.root ? last.at : -Infinity;
@@ -223,6 +223,16 @@ export function forgetLastSync(index: Index, collection: string): void {
 /** Whether a collection was ever synced. */
 export function wasSynced(index: Index, collection: string): boolean {
   return lastSync(index, collection) !== null;
+}
+
+/** The collections whose words an earlier version indexed as it took them apart: some are not found before the next sync. */
+export function outdatedCollections(index: Index, home: Pick<Home, "collections" | "cutting">): string[] {
+  const names = home.collections.map(({ name }) => name);
+  return names.filter((name) => (lastSync(index, name)?.cut ?? cutOf(home)) !== cutOf(home));
+}
+
+function cutOf({ cutting }: Pick<Home, "cutting">): string {
+  return `${INDEX_FORMAT}:${cuttingName(cutting)}`;
 }
 
 function lastSync(index: Index, collection: string): LastSync | null {

@@ -76,3 +76,47 @@ test("what is spelt as asked stands before what it may mean", async () => {
   const { hits } = await home.ask("penicilin landlord");
   expect(hits.map(({ path }) => path)).toEqual(["memory/landlord.md", "memory/health.md"]);
 });
+
+test("a word found those that only end like it, or only begin like it and are short", async () => {
+  const all = await testHome({
+    "memory/a.md": "The train left; chocolate and brain food; museums.",
+    "memory/b.md": "Marco called about the proxy.",
+    "memory/c.md": "Der Gartenzaun ist neu.",
+  });
+  for (const word of ["rain", "strain", "ring", "seum", "Marci", "proxa"])
+    expect([word, (await all.ask(word)).hits.length]).toEqual([word, 0]);
+  expect((await all.ask("Zaun")).hits[0]?.path).toBe("memory/c.md");
+  expect((await all.ask("Lattenzaun")).hits).toEqual([]);
+  all.close();
+});
+
+test("a quoted word stood for others that are like it", async () => {
+  for (const query of ['"landlrod"', '"Abrechnung"']) expect((await home.ask(query)).hits).toEqual([]);
+  expect((await home.ask('"landlrod" penicilin')).hits.map(({ path }) => path)).toEqual(["memory/health.md"]);
+  const profile = { ...home.home.search, grammar: "qmd" as const };
+  for (const query of ['"landlrod" parquet', "landlrod -parquet", "penicilin -Hyderabad"])
+    expect([query, (await home.ask(query, { profile })).hits.length]).toEqual([query, 0]);
+});
+
+test("the letters of a number's name stood for words that begin with them or are like them", async () => {
+  const all = await testHome({
+    "memory/a.md": "The delivery of the invoices was late.",
+    "memory/b.md": "Tickets: NOTE-4712, BUDGET-2025-17.",
+  });
+  for (const query of ["DE44500105175407324931", "INVIOCE-4711", "BUGDET-77"])
+    expect([query, (await all.ask(query)).hits.length]).toEqual([query, 0]);
+  all.close();
+});
+
+test("a passage that holds several words that one may mean counted as more than one that holds the word", async () => {
+  const apart = " and then they went on along the river to a place that nobody of us had ever seen before, as far as ";
+  const all = await testHome({
+    "memory/like.md": ["Hartmann", "Harzmann", "Hardmann", "Harlmann"].join(apart),
+    "memory/word.md": ["Konrad", "somebody", "nobody", "anybody"].join(apart),
+  });
+  const [like] = (await all.ask("Harkmann")).hits;
+  const [word] = (await all.ask("Konrad")).hits;
+  expect(like?.path).toBe("memory/like.md");
+  expect(like!.score).toBeLessThan(word!.score - 0.02);
+  all.close();
+});

@@ -121,3 +121,23 @@ test("the note of a day was not found by the day without its year", async () => 
   expect((await home.ask("what did we do on March 14th")).hits[0]?.path).toBe(`memory/${year}-03-14.md`);
   home.close();
 });
+
+test("a day without its year was the last one before today, whatever moment counted as now", async () => {
+  const home = await testHome({ "memory/2019-03-14.md": "Baked a pie.", "memory/2018-03-14.md": "Baked a cake." });
+  for (const [asOf, path] of [
+    ["2019-05-01", "memory/2019-03-14.md"],
+    ["2019-02-01", "memory/2018-03-14.md"],
+  ] as const)
+    expect((await home.ask("what was baked on March 14th", { asOf: Date.parse(asOf) })).hits[0]?.path).toBe(path);
+  home.close();
+});
+
+test("the passages of a day named as its note is stood behind shorter ones of the days after it", async () => {
+  const long =
+    "We walked along the river and talked of this and that until it was dark and everybody went home. ".repeat(6);
+  const days = Array.from({ length: 8 }, (_, at) => `memory/2026-03-1${at + 1}.md`);
+  const home = await testHome(Object.fromEntries(days.map((path, at) => [path, at === 3 ? long : "Short."])));
+  for (const query of ["2026-03-14", "what happened on 2026-03-14?"])
+    expect((await home.ask(query)).hits[0]?.path).toBe("memory/2026-03-14.md");
+  home.close();
+});

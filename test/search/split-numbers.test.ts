@@ -31,6 +31,36 @@ test("a number of groups that do not stand together is none", async () => {
     expect([query, (await home.ask(query)).hits.length]).toEqual([query, 0]);
 });
 
+test("a number found passages with one of its groups, or another's number behind another country's code", async () => {
+  expect((await home.ask("+491705551234")).hits.map(({ path }) => path)).toEqual(["memory/priya.md"]);
+  for (const query of ["+481705551234", "+491705551235", "12491705551234", "4857773457"])
+    expect([query, (await home.ask(query)).hits.length]).toEqual([query, 0]);
+});
+
+test("an identifier was found in a time and a price, and a price, a time and an address in an identifier", async () => {
+  const all = await testHome({
+    "memory/log.md": "Restarted at 14:37:22 and paid 1249.99.",
+    "memory/ids.md": "Orders 12499988, 19216817811 and 14372201; part 12345678.",
+  });
+  for (const query of ["143722", "124999"]) expect([query, (await all.ask(query)).hits.length]).toEqual([query, 0]);
+  for (const query of ["124999.88", "192.168.178.11", "14:37:2201", "1.2345678"])
+    expect([query, (await all.ask(query)).hits.filter(({ path }) => path === "memory/ids.md").length]).toEqual([
+      query,
+      0,
+    ]);
+  expect((await all.ask("1234 5678")).hits[0]?.path).toBe("memory/ids.md");
+  expect((await all.ask("(1234) 5678")).hits[0]?.path).toBe("memory/ids.md");
+  all.close();
+});
+
+test("the snippet of a number in groups shows the line that it stands in", async () => {
+  const lines = Array.from({ length: 60 }, (_, at) => `Line ${at} tells of the weather and of nothing else at all.`);
+  lines[50] = "Call +49 170 5551234 about it.";
+  const all = await testHome({ "memory/long.md": lines.join("\n") });
+  expect((await all.ask("+491705551234")).hits[0]?.snippet.text).toContain("5551234");
+  all.close();
+});
+
 test("a number whose groups are all held but its last digits takes no time", async () => {
   const digits = Array.from({ length: 100 }, (_, at) => String(at).padStart(2, "0"));
   const all = await testHome({ "memory/all.md": [...digits, ...digits.map((two) => two + two)].join(" a ") });

@@ -10,6 +10,7 @@ import { indexSizes, orphanedVectorKeys, vectorCount } from "../../store/mainten
 import { openIndex } from "../../store/open.ts";
 import type { Index } from "../../store/types.ts";
 import { pendingEmbeddings, wantedIdentity } from "../../sync/pending.ts";
+import { outdatedCollections } from "../../sync/sync-collection.ts";
 import type { Program } from "../../version.ts";
 import { sizeText } from "./words.ts";
 
@@ -119,7 +120,7 @@ export async function indexFindings(qmd: QmdHome, program: Program): Promise<Fin
         label: "vector engine",
         details: engine === "vec0" ? "sqlite-vec" : "plain tables, scanned in process (sqlite-vec does not load here)",
       },
-      health(index, `${sizeText(file)}${wal > 0 ? ` and ${sizeText(wal)} of journal` : ""}`, program),
+      health(index, qmd, `${sizeText(file)}${wal > 0 ? ` and ${sizeText(wal)} of journal` : ""}`, program),
     ];
     const writer = writerOf(path) ?? writerOf(`${path}.embed`);
     if (writer !== null) findings.push({ ok: true, label: "writer", details: `process ${writer} is writing to it` });
@@ -132,7 +133,7 @@ export async function indexFindings(qmd: QmdHome, program: Program): Promise<Fin
   }
 }
 
-function health(index: Index, size: string, program: Program): Finding {
+function health(index: Index, { home }: QmdHome, size: string, program: Program): Finding {
   const label = "index health";
   if (index.state === "missing") {
     return { ok: true, label, details: "nothing is indexed yet", advice: `Run '${program} update'.` };
@@ -149,6 +150,11 @@ function health(index: Index, size: string, program: Program): Finding {
   const uncut = documentsWithoutPassages(index).length;
   const total = documentCounts(index).reduce((sum, { count }) => sum + count, 0);
   const details = `sound, ${total} documents, ${size}`;
+  const outdated = index.state === "ready" ? outdatedCollections(index, home).join(", ") : "";
+  if (outdated !== "") {
+    const advice = `Run '${program} update': until then some words of theirs are not found.`;
+    return { ok: false, label, details: `${details}; indexed by an earlier version: ${outdated}`, advice };
+  }
   return uncut === 0
     ? { ok: true, label, details }
     : { ok: true, label, details: `${details}; ${uncut} written by qmd alone`, advice: `Run '${program} update'.` };
