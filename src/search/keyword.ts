@@ -156,15 +156,12 @@ function scoresOf(parsed: ParsedQuery, rarity: Rarity, texts: readonly PassageTo
   const isClosenessKnown = terms.filter(({ placed }) => placed).length > 1;
   const phrases = parsed.phrases.map((phrase) => phrase.join(" "));
   const readTurns = turnReader(terms.map(({ term }) => term));
-  const counts = new Float64Array(own);
-  const alike = new Float64Array(own);
-  const told = new Float64Array(own);
+  const counts = terms.map(() => 0);
+  const alike = terms.map(() => 0);
+  const told = terms.map(() => 0);
   let next = 0;
   let nextName = 0;
   return texts.map(({ body, name, length }, text) => {
-    counts.fill(0);
-    alike.fill(0);
-    told.fill(0);
     const isTold = readTurns(body);
     const window = isClosenessKnown ? new Window(terms) : null;
     for (; found.at[next]! < ends[text]!; next++) {
@@ -194,6 +191,7 @@ function scoresOf(parsed: ParsedQuery, rarity: Rarity, texts: readonly PassageTo
       const { weight, exact: decides } = terms[term]!;
       bm25 += saturated(weight, frequency, norm) + TOLD * saturated(weight, told[term]!, norm);
       exact ||= decides && counts[term]! > 0;
+      counts[term] = alike[term] = told[term] = 0;
     }
     return { bm25, exact };
   });

@@ -44,8 +44,8 @@ export function tokenPlaces(packed: PackedTexts, tokens: readonly string[]): Tok
     const offsets = offsetsOf(packed, ` ${tokens[token]} `);
     for (let nth = 0; nth < offsets.length; nth++) codes.push(offsets[nth]! * count + token);
   }
-  // Numbers are sorted in native code where no comparison is asked for.
-  const sorted = new Float64Array(codes).sort();
+  // Sorted and copied in native code; a list is read ten times as fast as a typed array by code that is interpreted.
+  const sorted = Array.prototype.slice.call<Float64Array, [], number[]>(new Float64Array(codes).sort());
   const places: TokenPlaces = { token: [], at: [] };
   for (let nth = 0; nth < sorted.length; nth++) {
     const code = sorted[nth]!;

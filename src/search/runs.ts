@@ -31,33 +31,35 @@ export function runScorer(query: ParsedQuery, bodies: readonly string[], packed?
   const runs = runsOf(query.words);
   if (runs.length === 0) return () => 0;
   const isSearched = runs.length <= FEW_RUNS || asked++ < ASKED_BEFORE_LOOP;
-  const found = isSearched ? runsSearchedIn(bodies, runs, query.words, packed) : runsWalkedIn(bodies, runs);
-  const known = new Map(found.counts.map((counts, at) => [bodies[at]!, counts]));
-  const frequencies = new Float64Array(found.counts[0]?.length ?? 0);
-  for (const counts of found.counts)
-    for (let unit = 0; unit < counts.length; unit++) if (counts[unit]! > 0) frequencies[unit]!++;
-  const weights = frequencies.map((frequency) => Math.log((bodies.length + 1) / (frequency + 1)));
-  const asUnits = new Float64Array(weights.length);
-  for (const unit of found.unitOf) if (unit >= 0) asUnits[unit]! += weights[unit]!;
+  const { held, unitOf } = isSearched ? runsSearchedIn(bodies, runs, query.words, packed) : runsWalkedIn(bodies, runs);
+  const weights = held.map(({ length }) => Math.log((bodies.length + 1) / (length + 1)));
+  const asUnits = weights.map(() => 0);
+  for (const unit of unitOf) if (unit >= 0) asUnits[unit]! += weights[unit]!;
+  const scores = summed(held, asUnits, bodies.length);
+  const known = new Map(bodies.map((body, place) => [body, scores[place]!]));
   const unheld = Math.log(bodies.length + 1);
   const score: RunScorer = (body) => {
-    const counts = known.get(body);
-    if (counts !== undefined) return WEIGHT * weighed(counts, asUnits);
-    const asRuns = Float64Array.from(runs, (_, run) => weights[found.unitOf[run]!] ?? unheld);
-    return WEIGHT * weighed(runsWalkedIn([body], runs).counts[0]!, asRuns);
+    const sum = known.get(body);
+    if (sum !== undefined) return WEIGHT * sum;
+    const asRuns = unitOf.map((unit) => weights[unit] ?? unheld);
+    return WEIGHT * summed(runsWalkedIn([body], runs).held, asRuns, 1)[0]!;
   };
   scorers.set(query, score);
   return score;
 }
 
-/** What counted runs are worth, each saturated. */
-function weighed(counts: Uint16Array, weights: Float64Array): number {
-  let sum = 0;
-  for (let place = 0; place < counts.length; place++) {
-    const count = counts[place]!;
-    if (count > 0) sum += (weights[place]! * count * (K1 + 1)) / (count + K1);
+/** What units are worth together in each of so many bodies, each saturated. */
+function summed(held: readonly Held[][], weights: readonly number[], bodies: number): number[] {
+  const sums = Array.from({ length: bodies }, () => 0);
+  for (let unit = 0; unit < held.length; unit++) {
+    const weight = weights[unit]! * (K1 + 1);
+    const bodiesOf = held[unit]!;
+    for (let nth = 0; nth < bodiesOf.length; nth++) {
+      const { body, count } = bodiesOf[nth]!;
+      sums[body]! += (weight * count) / (count + K1);
+    }
   }
-  return sum;
+  return sums;
 }
 
 /** The scorer that was last made for a query, or null. */
@@ -77,11 +79,14 @@ function runsWithin(text: string): string[] {
   return runs;
 }
 
+/** A body, by its place, and how often it holds something. */
+type Held = { body: number; count: number };
+
 /**
- * How often each body holds each unit: a run, or several that always stand together. `unitOf` is the unit of each run, −1 where no body
- * holds it.
+ * The bodies that hold each unit: a run, or several that always stand together. `unitOf` is the unit of each run, −1 where no body holds
+ * it. No typed arrays: to interpreted code each of their elements costs ten of a list's.
  */
-export type RunCounts = { counts: Uint16Array[]; unitOf: number[] };
+export type RunCounts = { held: Held[][]; unitOf: number[] };
 
 /** Where a word is this long, none of its runs reaches so far into it as those that begin or end outside of it don't. */
 const LONG_WORD = 2 * (RUN_LENGTH - 2) + 1;
@@ -99,9 +104,8 @@ export function runsSearchedIn(
 ): RunCounts {
   const ends = endsOf(packed);
   const longWords = [...new Set(words.split(" "))].filter(({ length }) => length >= LONG_WORD);
-  const counts = bodies.map(() => new Uint16Array(longWords.length + runs.length));
   const unitOf = runs.map(() => -1);
-  let units = 0;
+  const held: Held[][] = [];
   /** Of each run the units of the words that it is in, as often as it is. */
   const within = new Map(runs.map((run): [string, number[]] => [run, []]));
   for (const word of longWords) {
@@ -109,9 +113,8 @@ export function runsSearchedIn(
     const offsets = offsetsOf(packed, ` ${word} `);
     if (offsets.length === 0) continue;
     for (const at of offsets) bytes.fill(0, (at + RUN_LENGTH - 1) * width, (at + word.length - RUN_LENGTH + 3) * width);
-    addCounts(counts, offsets, ends, units);
-    for (const run of runsWithin(` ${word} `)) within.get(run)?.push(units);
-    units++;
+    for (const run of runsWithin(` ${word} `)) within.get(run)?.push(held.length);
+    held.push(heldAt(offsets, ends));
   }
   for (const [place, run] of runs.entries()) {
     const offsets = offsetsOf(packed, run);
@@ -120,20 +123,36 @@ export function runsSearchedIn(
       unitOf[place] = owners[0] ?? -1;
       continue;
     }
-    addCounts(counts, offsets, ends, units);
-    for (const owner of owners) for (const own of counts) own[units]! += own[owner]!;
-    unitOf[place] = units++;
+    unitOf[place] = held.length;
+    held.push(owners.reduce((sum, owner) => together(sum, held[owner]!), heldAt(offsets, ends)));
   }
-  return { counts: counts.map((own) => own.subarray(0, units)), unitOf };
+  return { held, unitOf };
 }
 
-/** Counts what was found at `offsets` in the bodies that it stands in. */
-function addCounts(counts: Uint16Array[], offsets: readonly number[], ends: readonly number[], unit: number): void {
+/** The bodies in which something stands that was found at `offsets`. */
+function heldAt(offsets: readonly number[], ends: readonly number[]): Held[] {
+  const held: Held[] = [];
   let body = 0;
+  let last: Held | undefined;
   for (let nth = 0; nth < offsets.length; nth++) {
     while (offsets[nth]! >= ends[body]!) body++;
-    counts[body]![unit]!++;
+    if (last?.body === body) last.count++;
+    else held.push((last = { body, count: 1 }));
   }
+  return held;
+}
+
+/** Two lists of bodies as one, the counts of a body added up; ascending, as they are. */
+function together(some: readonly Held[], others: readonly Held[]): Held[] {
+  const held: Held[] = [];
+  let next = 0;
+  for (const one of some) {
+    while (next < others.length && others[next]!.body < one.body) held.push(others[next++]!);
+    const more = others[next]?.body === one.body ? others[next++]!.count : 0;
+    held.push(more === 0 ? one : { body: one.body, count: one.count + more });
+  }
+  while (next < others.length) held.push(others[next++]!);
+  return held;
 }
 
 const BITS_PER_CHARACTER = 30 / RUN_LENGTH;
@@ -149,19 +168,21 @@ export function runsWalkedIn(bodies: readonly string[], runs: readonly string[])
     for (let at = 0; at < RUN_LENGTH; at++) hash = nextHash(hash, run.charCodeAt(at));
     slots[slotOf(hash)] = 1;
   }
-  const counted = bodies.map((body) => {
-    const counts = new Uint16Array(runs.length);
+  const held = runs.map((): Held[] => []);
+  for (const [nth, body] of bodies.entries()) {
     const text = ` ${body} `;
     let hash = 0;
     for (let at = 0; at < text.length; at++) {
       hash = nextHash(hash, text.charCodeAt(at));
       if (at < RUN_LENGTH - 1 || slots[slotOf(hash)] === 0) continue;
       const place = places.get(text.slice(at + 1 - RUN_LENGTH, at + 1));
-      if (place !== undefined) counts[place]!++;
+      if (place === undefined) continue;
+      const last = held[place]!.at(-1);
+      if (last?.body === nth) last.count++;
+      else held[place]!.push({ body: nth, count: 1 });
     }
-    return counts;
-  });
-  return { counts: counted, unitOf: runs.map((_, place) => place) };
+  }
+  return { held, unitOf: runs.map((_, place) => place) };
 }
 
 /** The hash of the run that ends one character further on: the oldest character is shifted out. */

@@ -77,18 +77,14 @@ function placesOf(
   for (let found = likely.exec(text); found !== null; found = likely.exec(text)) {
     const at = found.index;
     if (text.charCodeAt(at) >= 97 && /[A-Za-z]/.test(text.charAt(at - 1))) continue;
-    let start = at;
-    while (start > 0 && at - start < LONG_WORD && !isWordEnd(text.charCodeAt(start - 1))) start--;
-    let end = at + 1;
-    while (end < text.length && end - at < LONG_WORD && !isWordEnd(text.charCodeAt(end))) end++;
+    const before = text.slice(Math.max(0, at - LONG_WORD), at);
+    const start = at - before.length + 1 + Math.max(before.lastIndexOf(" "), before.lastIndexOf("\n"));
+    const behind = text.slice(at, at + LONG_WORD);
+    const length = behind.search(/[ \n]/);
+    const end = at + (length < 0 ? behind.length : length);
     const terms = termsOf(text.slice(start, end));
     if (terms.length > 0) places.push({ at, terms });
     likely.lastIndex = end;
   }
   return places;
-}
-
-/** Whether a character is a blank or a line feed. */
-function isWordEnd(code: number): boolean {
-  return code === 32 || code === 10;
 }

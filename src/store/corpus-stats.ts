@@ -14,7 +14,8 @@ export function corpusStats(index: Index): CorpusStats {
 export function varints(bytes: Uint8Array): number[] {
   const numbers: number[] = [];
   let value = 0;
-  for (const byte of bytes) {
+  for (let at = 0; at < bytes.length; at++) {
+    const byte = bytes[at]!;
     value = value * 128 + (byte & 0x7f);
     if (byte < 0x80) {
       numbers.push(value);

@@ -80,12 +80,13 @@ test("searching for runs and walking over a text count the same, whatever words 
   ]);
   const loose = uniqueArray(text(5, 8).map((characters) => characters.slice(0, 5))).map((runs) => ["", runs]);
   const bodies = array(oneof(text(0, 60), words, string()).map((body) => body.replaceAll("\n", " ")));
-  const eachRun = ({ counts, unitOf }: RunCounts): number[][] =>
-    counts.map((units) => unitOf.map((unit) => units[unit] ?? 0));
+  const eachRun = ({ held, unitOf }: RunCounts, bodies: string[]): number[][] =>
+    bodies.map((_, nth) => unitOf.map((unit) => held[unit]?.find(({ body }) => body === nth)?.count ?? 0));
   assert(
     property(bodies, oneof(runsOfWords, loose), (some, [asked, runs]) => {
       const wanted = [...new Set(runs as string[])].filter(({ length }) => length === 5);
-      expect(eachRun(runsSearchedIn(some, wanted, asked as string))).toEqual(eachRun(runsWalkedIn(some, wanted)));
+      const searched = runsSearchedIn(some, wanted, asked as string);
+      expect(eachRun(searched, some)).toEqual(eachRun(runsWalkedIn(some, wanted), some));
     }),
     { numRuns: 500 },
   );
