@@ -49,7 +49,9 @@ export function wordsOfSameEnd(index: Index, word: string): NearWord[] {
   const longer = termsEndingIn(index, word).filter(({ term }) => term.length >= word.length + FEWEST_OF_PART);
   if (longer.length > 0) return commonest(longer, AKIN);
   const most = Math.max(0, word.length - 2 * FEWEST_OF_PART + 1);
-  const ends = Array.from({ length: most }, (_, at) => stemOf(word.slice(FEWEST_OF_PART + at)));
+  const all = Array.from({ length: most }, (_, at) => stemOf(word.slice(FEWEST_OF_PART + at)));
+  // Shorter ones are endings as often as words: `ment` of `fundamentally`.
+  const ends = all.filter(({ length }) => length >= FEWEST_LETTERS);
   const held = heldTerms(index, ends);
   const longest = ends.find((end) => held.has(end));
   return longest === undefined ? [] : [{ term: longest, weight: AKIN }];

@@ -81,9 +81,9 @@ test("a word found those that only end like it, or only begin like it and are sh
   const all = await testHome({
     "memory/a.md": "The train left; chocolate and brain food; museums.",
     "memory/b.md": "Marco called about the proxy.",
-    "memory/c.md": "Der Gartenzaun ist neu.",
+    "memory/c.md": "Der Gartenzaun ist neu; the Ment family.",
   });
-  for (const word of ["rain", "strain", "ring", "seum", "Marci", "proxa"])
+  for (const word of ["rain", "strain", "ring", "seum", "Marci", "proxa", "fundamentally"])
     expect([word, (await all.ask(word)).hits.length]).toEqual([word, 0]);
   expect((await all.ask("Zaun")).hits[0]?.path).toBe("memory/c.md");
   expect((await all.ask("Lattenzaun")).hits).toEqual([]);
