@@ -5,6 +5,7 @@ import { MemqError } from "../errors.ts";
 import { hostAddress, type HostAddress } from "./address.ts";
 import { ConnectionLost, openConnection, type Connection, type Unnumbered } from "./connection.ts";
 import { parsedExpansion } from "./expansion.ts";
+import { checkGguf } from "./gguf.ts";
 import { decodedVector, type EmbedResult, type ExpansionLine, type HostInfo, type HostRequest } from "./protocol.ts";
 
 export type ModelHostOptions = {
@@ -50,10 +51,16 @@ export function modelHost(options: ModelHostOptions): ModelHost {
   const threads = options.threads ?? defaultThreads();
   let connecting: Promise<Connection> | undefined;
 
-  async function connection(address: HostAddress): Promise<Connection> {
-    const present = await connecting?.catch(() => undefined);
-    if (present?.isOpen() === true) return present;
-    connecting = openConnection(address, options.modelsFolder);
+  /** The connection that is open, or one more: whoever asks meanwhile waits for the same. */
+  function connection(address: HostAddress, model: string | undefined): Promise<Connection> {
+    const earlier = connecting;
+    connecting = (async () => {
+      const present = await earlier?.catch(() => undefined);
+      if (present?.isOpen() === true) return present;
+      // No host needs to be started, which takes seconds on a busy machine, to say that a file is no model.
+      if (model !== undefined) await checkGguf(model);
+      return openConnection(address, options.modelsFolder);
+    })();
     return connecting;
   }
 
@@ -63,7 +70,9 @@ export function modelHost(options: ModelHostOptions): ModelHost {
       signal.throwIfAborted();
       try {
         return await untilAborted(
-          connection(address).then((open) => open.request(request, signal)),
+          connection(address, "model" in request ? request.model : undefined).then((open) =>
+            open.request(request, signal),
+          ),
           signal,
         );
       } catch (error) {

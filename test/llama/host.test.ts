@@ -64,6 +64,15 @@ describe("one host", () => {
     for (const { lines } of embedding) expect((await lines.next()).value).toBe("done");
   });
 
+  test("was started to say that a file is no model, which takes seconds on a busy machine", async () => {
+    begin();
+    const path = join(folder.path, "words.gguf");
+    await Bun.write(path, "words, not weights");
+    const error = await folder.host.rank(path, "question", ["note"]).catch((reason: unknown) => reason);
+    expect(error).toMatchObject({ code: "MODEL_INVALID", message: `${path} is not a GGUF model.` });
+    expect(existsSync(hostAddress(folder.path).socket)).toBe(false);
+  });
+
   test("takes the place of one whose socket was left behind", async () => {
     begin();
     const { socket } = hostAddress(folder.path);
