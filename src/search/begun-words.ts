@@ -18,23 +18,21 @@ const MOST_ENDS = 4;
 /**
  * The query, with words for each word of it that no passage holds: those of the index that begin with it, as `auth` does
  * `authentication`, or else those that it may mean (`near-words.ts`). A word that the index knows stands for itself alone, so nothing
- * ranks differently for it.
+ * ranks differently for it; a quoted one means itself, and so does one that a model wrote (`byModel`): it does not misspell.
  */
-export function withBegunWords(index: Index, typed: ParsedQuery): ParsedQuery {
+export function withBegunWords(index: Index, typed: ParsedQuery, byModel = false): ParsedQuery {
   if (typed.match === null) return typed;
   const parsed = withSplitNumbers(index, typed);
   const isWord = wordTest(parsed);
   const words = parsed.terms.filter(isWord).map(({ term }) => term);
   const held = new Map([...(parsed.held ?? []), ...documentFrequencies(index, words)]);
   const quoted = new Set(parsed.phrases.flat());
+  const isOpen = (word: string): boolean => !byModel && !quoted.has(word);
   const unknown = words.filter((word) => held.get(word) === 0).slice(0, MOST_UNKNOWN);
-  const meant = new Map(
-    unknown.map((word, at) => [word, begunOrNear(index, word, at < MOST_NEAR && !quoted.has(word))]),
-  );
+  const meant = new Map(unknown.map((word, at) => [word, begunOrNear(index, word, at < MOST_NEAR && isOpen(word))]));
   const isNothingHeld = unknown.length === parsed.terms.filter(({ finds }) => finds).length;
   if (isNothingHeld && [...meant.values()].every((found) => found.length === 0)) {
-    const open = unknown.filter((word) => !quoted.has(word)).slice(0, MOST_ENDS);
-    for (const word of open) meant.set(word, wordsOfSameEnd(index, word));
+    for (const word of unknown.filter(isOpen).slice(0, MOST_ENDS)) meant.set(word, wordsOfSameEnd(index, word));
   }
   if ([...meant.values()].every((found) => found.length === 0)) return { ...parsed, held };
   const known = new Set(parsed.terms.map(({ term }) => term));

@@ -187,7 +187,8 @@ function keywordList(
   typed = queryType === "original",
 ): QueryList {
   // What a model wrote is in qmd's grammar, whoever asks.
-  const parsed = withBegunWords(engine.index, parseQuery(query, typed ? request.profile.grammar : "qmd", request.asOf));
+  const grammar = typed ? request.profile.grammar : "qmd";
+  const parsed = withBegunWords(engine.index, parseQuery(query, grammar, request.asOf), !typed);
   const hits = keywordLeg(engine.index, parsed, scope).map(({ passageId, documentId, bm25, exact }) => ({
     passageId,
     documentId,

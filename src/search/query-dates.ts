@@ -33,7 +33,7 @@ const HINT = /(?:1[5-9]|20)\d\d|\d{4}\s*[年년]|\.\s?\d{4}/;
 /** One without a year holds a number like this and a word that begins like a month. */
 const DAY_HINT = /(?<!\d)\d{1,2}(?!\d)/;
 const MONTH_HINT =
-  /[月월]|jan|ene|sty|oca|янв|січ|feb|fev|lut|sub|фев|лют|mar|maa|мар|бер|apr|abr|avr|kwi|nis|апр|кві|ma[yigj]|mei|мая|тра|jun|jui|giu|cze|haz|июн|чер|jul|lug|lip|tem|июл|лип|aug|ago|aou|sie|авг|сер|sep|set|wrz|eyl|сен|вер|oct|okt|out|ott|paz|eki|окт|жов|nov|lis|kas|ноя|de[cz]|dic|gru|ara|дек|гру/i;
+  /[月월]|jan|ene|gen|sty|oca|янв|січ|feb|fev|lut|sub|фев|лют|mar|maa|мар|бер|apr|abr|avr|kwi|nis|апр|кві|ma[yigj]|mei|мая|тра|jun|jui|giu|cze|haz|июн|чер|jul|lug|lip|tem|июл|лип|aug|ago|agu|aou|sie|авг|сер|sep|set|wrz|eyl|сен|вер|oct|okt|out|ott|paz|eki|окт|жов|nov|lis|лис|kas|ноя|de[cz]|dic|gru|ara|дек|гру/i;
 
 /** The day, month and year that the groups of a pattern are, by the letters of each order that they may be in. */
 type Shape = { pattern: RegExp; orders: string[] };
@@ -58,8 +58,8 @@ function makeShapes(ofAscii: boolean): { dated: Shape[]; yearless: Shape[] } {
       made(`${month}${of}${year}`, "my"),
       { pattern: /(\d{4})\s*[年년]\s*(\d{1,2})\s*[月월]\s*(\d{1,2})\s*[日일]/gu, orders: ["ymd"] },
       { pattern: /(\d{4})\s*[年년]\s*(\d{1,2})\s*[月월]/gu, orders: ["ym"] },
-      { pattern: /\b(\d{1,2})\.\s?(\d{1,2})\.\s?(\d{4})\b/gu, orders: ["dmy"] },
-      { pattern: /\b(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})\b/gu, orders: ["ymd"] },
+      { pattern: /(?<!\d\.)\b(\d{1,2})\.\s?(\d{1,2})\.\s?(\d{4})\b(?!\.\d)/gu, orders: ["dmy"] },
+      { pattern: /(?<!\d\.)\b(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})\b(?!\.\d)/gu, orders: ["ymd"] },
       { pattern: /\b((?:19|20)\d\d)(\d\d)(\d\d)\b/gu, orders: ["ymd"] },
       { pattern: /\b(\d{1,2})[-/](\d{1,2})[-/](\d{4})\b/gu, orders: ["dmy", "mdy"] },
     ],

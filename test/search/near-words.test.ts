@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { type TestHome, testHome } from "./homes.ts";
+import { deepSearch } from "../../src/search/deep.ts";
+import { requestOf, type TestHome, testHome } from "./homes.ts";
 
 const notes = {
   "memory/landlord.md": "Priya is the landlord; she wants the parquet without scratches.",
@@ -119,4 +120,15 @@ test("a passage that holds several words that one may mean counted as more than 
   expect(like?.path).toBe("memory/like.md");
   expect(like!.score).toBeLessThan(word!.score - 0.02);
   all.close();
+});
+
+test("what a model wrote in other words brought notes that hold words like its words", async () => {
+  const { query, ...request } = requestOf(home.home, "kitchen fees");
+  const written = async (text: string): Promise<string[]> => {
+    const expand = () => Promise.resolve([{ type: "lex" as const, query: text, line: 1 }]);
+    const found = await deepSearch(home, { ...request, document: { kind: "plain", query }, rrf: false, expand });
+    return found.hits.map(({ path }) => path);
+  };
+  expect(await written("parquet")).toEqual(["memory/landlord.md"]);
+  expect(await written("parqet")).toEqual([]);
 });

@@ -65,6 +65,23 @@ describe("dates of a question", () => {
   });
 });
 
+test("days of January in Italian, August in Turkish and November in Ukrainian were none without a year", () => {
+  const now = Date.parse("2026-05-20T12:00:00Z");
+  for (const [text, day] of [
+    ["14 gennaio", "2026-01-14"],
+    ["14 Ağustos", "2025-08-14"],
+    ["14 листопада", "2025-11-14"],
+  ] as const)
+    expect([text, datesOf(text, now).terms.some(({ term, finds }) => finds && term === day)]).toEqual([text, true]);
+});
+
+test("a version or an address of four numbers was read as a day", () => {
+  for (const text of ["10.11.2023.5", "1.10.11.2023", "2026.3.14.1", "7.2026.3.14"])
+    expect([text, found(text)]).toEqual([text, []]);
+  for (const text of ["due 10.11.2023.", "10.11.2023, 5", "2023-11-10.md", "2023-11-10-2"])
+    expect([text, found(text)]).toEqual([text, ["2023-11-10"]]);
+});
+
 test("thousands of blanks between the parts of a date are read at once", () => {
   const blanks = " ".repeat(4900);
   const began = performance.now();
