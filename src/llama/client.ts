@@ -49,20 +49,7 @@ export type ModelHost = {
  */
 export function modelHost(options: ModelHostOptions): ModelHost {
   const threads = options.threads ?? defaultThreads();
-  let connecting: Promise<Connection> | undefined;
-
-  /** The connection that is open, or one more: whoever asks meanwhile waits for the same. */
-  function connection(address: HostAddress, model: string | undefined): Promise<Connection> {
-    const earlier = connecting;
-    connecting = (async () => {
-      const present = await earlier?.catch(() => undefined);
-      if (present?.isOpen() === true) return present;
-      // No host needs to be started, which takes seconds on a busy machine, to say that a file is no model.
-      if (model !== undefined) await checkGguf(model);
-      return openConnection(address, options.modelsFolder);
-    })();
-    return connecting;
-  }
+  const connections = connectionsTo(options.modelsFolder);
 
   async function call(request: Unnumbered<HostRequest>, signal = new AbortController().signal): Promise<unknown> {
     const address = hostAddress(options.modelsFolder);
@@ -70,9 +57,9 @@ export function modelHost(options: ModelHostOptions): ModelHost {
       signal.throwIfAborted();
       try {
         return await untilAborted(
-          connection(address, "model" in request ? request.model : undefined).then((open) =>
-            open.request(request, signal),
-          ),
+          connections
+            .current(address, "model" in request ? request.model : undefined)
+            .then((open) => open.request(request, signal)),
           signal,
         );
       } catch (error) {
@@ -109,6 +96,29 @@ export function modelHost(options: ModelHostOptions): ModelHost {
     },
     async info({ signal, load = false } = {}) {
       return (await call({ op: "info", load }, signal)) as HostInfo;
+    },
+    close: connections.close,
+  };
+}
+
+/** The connection of one client to the host of a folder: that which is open, or a new one. */
+function connectionsTo(modelsFolder: string): {
+  /** Whoever asks while a connection is made waits for the same; what is no `model` makes none. */
+  current(address: HostAddress, model: string | undefined): Promise<Connection>;
+  close(): void;
+} {
+  let connecting: Promise<Connection> | undefined;
+  return {
+    current(address, model) {
+      const earlier = connecting;
+      connecting = (async () => {
+        const present = await earlier?.catch(() => undefined);
+        if (present?.isOpen() === true) return present;
+        // No host needs to be started, which takes seconds on a busy machine, to say that a file is no model.
+        if (model !== undefined) await checkGguf(model);
+        return openConnection(address, modelsFolder);
+      })();
+      return connecting;
     },
     close() {
       void connecting?.then((open) => open.end()).catch(() => undefined);
