@@ -97,7 +97,9 @@ export function modelHost(options: ModelHostOptions): ModelHost {
     async info({ signal, load = false } = {}) {
       return (await call({ op: "info", load }, signal)) as HostInfo;
     },
-    close: connections.close,
+    close() {
+      connections.close();
+    },
   };
 }
 
