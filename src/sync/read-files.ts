@@ -11,9 +11,12 @@ export type FilesToRead = { home: Home; collection: Collection; files: readonly 
 
 /** From so many files on, a second thread is worth its start. */
 const MANY_FILES = 400;
-const GROUP = 40;
-/** Groups under way: enough that neither side waits, few enough to bound memory. */
-const GROUPS_AHEAD = 4;
+/** A group of files is read in one go; it ends with the file that makes it as large as this. */
+const GROUP_FILES = 40;
+const GROUP_BYTES = 1_000_000;
+/** What each thread may be ahead with: twice what is written at once, so that neither waits for the other, but no gigabytes of large files. */
+const GROUPS_AHEAD = 12;
+const BYTES_AHEAD = 24_000_000;
 
 /**
  * Reads files, in order. Of many files a process that does nothing else reads in a second thread while this one writes; the sync
@@ -40,36 +43,74 @@ async function* readBeside({ files, home, collection }: FilesToRead): AsyncGener
     arrived.set(message.group, message.documents);
     wake.resolve();
   });
-  const groups = Math.ceil(files.length / GROUP);
-  const partOf = (group: number): readonly FileToRead[] => files.slice(group * GROUP, (group + 1) * GROUP);
+  const groups = groupsOf(files);
   let next = 0;
-  let asked = 0;
+  const there = new Ahead(groups);
   const ask = (): void => {
-    for (; asked < GROUPS_AHEAD && next < groups; asked++, next++) {
-      thread.send({ type: "read", group: next, home, collection, files: partOf(next) });
+    for (; there.hasRoomFor(next); next++) {
+      there.add(next);
+      thread.send({ type: "read", group: next, home, collection, files: groups[next]! });
     }
   };
-  const here = new Set<number>();
+  const here = new Ahead(groups);
   try {
-    for (let group = 0; group < groups; group++) {
+    for (let group = 0; group < groups.length; group++) {
       ask();
       while (!arrived.has(group)) {
-        // This thread reads too where it would only wait, but not so far ahead that much has to be kept.
-        if (next < groups && here.size < GROUPS_AHEAD) {
+        // This thread reads too where it would only wait.
+        if (here.hasRoomFor(next)) {
           const own = next++;
           here.add(own);
-          arrived.set(own, await Array.fromAsync(readHere({ files: partOf(own), home, collection })));
+          arrived.set(own, await Array.fromAsync(readHere({ files: groups[own]!, home, collection })));
           await new Promise((resolve) => void setImmediate(resolve));
           continue;
         }
         wake = Promise.withResolvers();
         await Promise.race([wake.promise, thread.crashed]);
       }
-      if (!here.delete(group)) asked--;
+      for (const side of [there, here]) side.remove(group);
       yield* arrived.get(group) ?? [];
       arrived.delete(group);
     }
   } finally {
     thread.end();
+  }
+}
+
+/** Files in groups, in their order. */
+function groupsOf(files: readonly FileToRead[]): FileToRead[][] {
+  const groups: FileToRead[][] = [];
+  let group: FileToRead[] = [];
+  for (const file of files) {
+    if (group.length === 0) groups.push(group);
+    group.push(file);
+    if (group.length === GROUP_FILES || bytesOf(group) >= GROUP_BYTES) group = [];
+  }
+  return groups;
+}
+
+function bytesOf(group: readonly FileToRead[]): number {
+  return group.reduce((sum, { file }) => sum + file.size, 0);
+}
+
+/** The groups that one thread has been given and that have not been passed on. */
+class Ahead {
+  private readonly bytes = new Map<number, number>();
+
+  constructor(private readonly groups: readonly FileToRead[][]) {}
+
+  hasRoomFor(group: number): boolean {
+    const files = this.groups[group];
+    if (files === undefined || this.bytes.size === 0) return files !== undefined;
+    const held = this.bytes.values().reduce((sum, bytes) => sum + bytes, 0);
+    return this.bytes.size < GROUPS_AHEAD && held + bytesOf(files) <= BYTES_AHEAD;
+  }
+
+  add(group: number): void {
+    this.bytes.set(group, bytesOf(this.groups[group]!));
+  }
+
+  remove(group: number): void {
+    this.bytes.delete(group);
   }
 }
