@@ -28,7 +28,7 @@ const MYANMAR = 27;
 
 /** `[first, last, class]`, for letters only; what is not listed is `LETTER`, a spaced script that needs no rule of its own. */
 const LETTER_RANGES: readonly (readonly [number, number, number])[] = [
-  [0x41, 0x24f, LATIN],
+  [0x41, 0x2af, LATIN],
   [0x370, 0x3ff, GREEK],
   [0x400, 0x52f, CYRILLIC],
   [0x590, 0x5ff, HEBREW],
@@ -41,8 +41,11 @@ const LETTER_RANGES: readonly (readonly [number, number, number])[] = [
   [0x1000, 0x109f, MYANMAR],
   [0x1100, 0x11ff, HANGUL],
   [0x1780, 0x17ff, KHMER],
+  [0x1c80, 0x1c8f, CYRILLIC],
+  [0x1d00, 0x1dbf, LATIN],
   [0x1e00, 0x1eff, LATIN],
   [0x1f00, 0x1fff, GREEK],
+  [0x2c60, 0x2c7f, LATIN],
   [0x3005, 0x3007, HAN],
   [0x3040, 0x309f, HIRAGANA],
   [0x30a0, 0x30ff, KATAKANA],
@@ -50,8 +53,11 @@ const LETTER_RANGES: readonly (readonly [number, number, number])[] = [
   [0x3130, 0x318f, HANGUL],
   [0x3400, 0x4dbf, HAN],
   [0x4e00, 0x9fff, HAN],
+  [0xa640, 0xa69f, CYRILLIC],
+  [0xa720, 0xa7ff, LATIN],
   [0xa960, 0xa97f, HANGUL],
   [0xaa60, 0xaa7f, MYANMAR],
+  [0xab30, 0xab6f, LATIN],
   [0xac00, 0xd7ff, HANGUL],
   [0xf900, 0xfaff, HAN],
   [0x20000, 0x3ffff, HAN],

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { array, assert, constantFrom, oneof, property, string } from "fast-check";
+import { characterClass } from "../../src/search/scripts.ts";
 import { irregularRows } from "../../src/search/stem-english.ts";
 import { analyse, indexTokenString, indexTokens, tokenFinder } from "../../src/search/tokens.ts";
 
@@ -84,6 +85,15 @@ test("any text becomes tokens without blanks, quotes or control characters", () 
       for (const token of indexTokens(text)) expect(token).toMatch(/^[^\s"\p{Cc}]+$/u);
     }),
   );
+});
+
+test("a word was parted where a letter's small form stands in another block than its capital", () => {
+  expect(indexTokens("AɄ")).toEqual(indexTokens("aʉ"));
+  const letters = Array.from({ length: 0x20000 }, (_, code) => String.fromCodePoint(code)).filter(
+    (letter) => /\p{L}/u.test(letter) && letter.normalize("NFKC") === letter,
+  );
+  const classes = (text: string): number => characterClass(text.codePointAt(0)!);
+  expect(letters.filter((letter) => classes(letter) !== classes(letter.toLowerCase()))).toEqual([]);
 });
 
 test("a token is tokenised to itself", () => {
