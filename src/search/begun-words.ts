@@ -18,9 +18,14 @@ const MOST_ENDS = 4;
 /**
  * The query, with words for each word of it that no passage holds: those of the index that begin with it, as `auth` does
  * `authentication`, or else those that it may mean (`near-words.ts`). A word that the index knows stands for itself alone, so nothing
- * ranks differently for it; a quoted one means itself, and so does one that a model wrote (`byModel`): it does not misspell.
+ * ranks differently for it; a quoted one means itself, and so does one that a model wrote (`byModel`): it does not misspell. Where words
+ * are all there is (`onlyWords`) the whole vocabulary is read sooner than to find nothing.
  */
-export function withBegunWords(index: Index, typed: ParsedQuery, byModel = false): ParsedQuery {
+export function withBegunWords(
+  index: Index,
+  typed: ParsedQuery,
+  { byModel = false, onlyWords = false }: { byModel?: boolean; onlyWords?: boolean } = {},
+): ParsedQuery {
   if (typed.match === null) return typed;
   const parsed = withSplitNumbers(index, typed);
   const isWord = wordTest(parsed);
@@ -31,7 +36,7 @@ export function withBegunWords(index: Index, typed: ParsedQuery, byModel = false
   const unknown = words.filter((word) => held.get(word) === 0).slice(0, MOST_UNKNOWN);
   const meant = new Map(unknown.map((word, at) => [word, begunOrNear(index, word, at < MOST_NEAR && isOpen(word))]));
   const isNothingHeld = unknown.length === parsed.terms.filter(({ finds }) => finds).length;
-  if (isNothingHeld && [...meant.values()].every((found) => found.length === 0)) {
+  if (onlyWords && isNothingHeld && [...meant.values()].every((found) => found.length === 0)) {
     for (const word of unknown.filter(isOpen).slice(0, MOST_ENDS)) meant.set(word, wordsOfSameEnd(index, word));
   }
   if ([...meant.values()].every((found) => found.length === 0)) return { ...parsed, held };

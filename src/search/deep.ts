@@ -74,17 +74,20 @@ export async function deepSearch(engine: SearchEngine, request: DeepRequest): Pr
 
   const { degraded, notices } = found;
   // A note that is written anew gets other passages: what is found, ranked and cited is read from one state of the index.
-  const { lists, cited } = inSnapshot(engine.index, () => {
+  const { lists, cited, parsed } = inSnapshot(engine.index, () => {
     const lists = found.lists();
+    const parsed = withBegunWords(engine.index, parseQuery(primary, request.profile.grammar, request.asOf), {
+      onlyWords: !engine.provider,
+    });
     const rows = orderedRows(engine, inner, lists, request.rrf);
     const cited = cite(rows, most, {
       index: engine.index,
       home: engine.home,
       request: inner,
       collections: collectionsByName(engine.home),
-      termsIn: termFinder(withBegunWords(engine.index, parseQuery(primary, request.profile.grammar, request.asOf))),
+      termsIn: termFinder(parsed),
     });
-    return { lists, cited };
+    return { lists, cited, parsed };
   });
   notices.push(...cited.notices);
   const judged = await withReranking(cited.hits, primary, request);
@@ -100,6 +103,7 @@ export async function deepSearch(engine: SearchEngine, request: DeepRequest): Pr
     degraded: [...new Set(degraded)],
     notices: [...new Set(notices)],
     stale: cited.stale,
+    parsed,
     ...(found.strongSignal === undefined ? {} : { strongSignal: found.strongSignal }),
     ...(request.explain ? { explanations: explainHits(cited.hits, judged.hits, lists, ruleOf(request)) } : {}),
   };
@@ -188,7 +192,10 @@ function keywordList(
 ): QueryList {
   // What a model wrote is in qmd's grammar, whoever asks.
   const grammar = typed ? request.profile.grammar : "qmd";
-  const parsed = withBegunWords(engine.index, parseQuery(query, grammar, request.asOf), !typed);
+  const parsed = withBegunWords(engine.index, parseQuery(query, grammar, request.asOf), {
+    byModel: !typed,
+    onlyWords: !engine.provider,
+  });
   const hits = keywordLeg(engine.index, parsed, scope).map(({ passageId, documentId, bm25, exact }) => ({
     passageId,
     documentId,

@@ -36,10 +36,10 @@ export async function search(
   const query = request.query.trim();
   const scope = scopeOf(engine.index, request);
   if (query === "" || scope.collections.length === 0 || request.limit < 1) return emptyAnswer();
-  const parsed = inSnapshot(engine.index, () =>
-    withBegunWords(engine.index, parseQuery(query, profile.grammar, request.asOf)),
-  );
   const isAlone = !engine.provider;
+  const parsed = inSnapshot(engine.index, () =>
+    withBegunWords(engine.index, parseQuery(query, profile.grammar, request.asOf), { onlyWords: isAlone }),
+  );
   const legScope = {
     ...scope,
     limit: Math.max(poolOf(request, isAlone), profile.unit === "documents" ? request.limit * 4 : request.limit),

@@ -75,7 +75,7 @@ export type SearchAnswer = {
   notices: string[];
   /** A file that was found has changed or gone since the last sync. */
   stale: boolean;
-  /** The query as it was searched for, where it was a single one. */
+  /** The query as it was searched for; of several the first, as typed. */
   parsed?: ParsedQuery;
   /** Set when the provider answered with an error: see `failureMakesUnavailable`. */
   providerFailure?: MemqError;

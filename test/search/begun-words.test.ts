@@ -9,6 +9,7 @@ beforeAll(async () => {
     "memory/a.md": "Authentication of the gateway, and who is authorized.",
     "memory/b.md": "The configuration of the router.",
     "memory/c.md": "A gate in the garden, code aut-4711.",
+    "memory/d.md": "Die Betriebskostenabrechnung liegt im Ordner.",
   });
 });
 afterAll(() => home.close());
@@ -50,4 +51,10 @@ test("of a pasted log no more than a few dozen unknown words are looked at", () 
   const unknown = Array.from({ length: 90 }, (_, at) => `zq${letters[Math.floor(at / 10)]}${letters[at % 10]}x`);
   expect(terms(`config ${unknown.join(" ")}`)).toContain("configur");
   expect(terms(`${unknown.join(" ")} config`)).not.toContain("configur");
+});
+
+test("a search by meaning read the whole vocabulary for a word that is nowhere, though vectors answer", () => {
+  const parsed = parseQuery("Abrechnung", "qmd");
+  expect(withBegunWords(home.index, parsed).terms).toHaveLength(1);
+  expect(withBegunWords(home.index, parsed, { onlyWords: true }).terms).toHaveLength(2);
 });

@@ -55,10 +55,11 @@ export async function run(invocation: Invocation): Promise<void> {
   }
   noteUnsynced(open, request.collections, answer.hits);
   sayWhatWasLeftOut(degraded ? { ...answer, degraded: ["vector", ...answer.degraded] } : answer);
-  const { explanations } = answer;
+  const { explanations, parsed } = answer;
   printHits(invocation, open, answer.hits, {
     format,
     query,
+    parsed,
     intent,
     ...(explanations === undefined
       ? {}
