@@ -1,5 +1,5 @@
 import { corpusStats } from "../store/corpus-stats.ts";
-import { heldTerms, termsEndingIn, termsFrom } from "../store/keyword.ts";
+import { type CountedTerm, heldTerms, termsEndingIn, termsFrom } from "../store/keyword.ts";
 import type { Index } from "../store/types.ts";
 import { characterClass } from "./scripts.ts";
 import { stem } from "./stem.ts";
@@ -57,10 +57,8 @@ export function wordsOfSameEnd(index: Index, word: string): NearWord[] {
   return longest === undefined ? [] : [{ term: longest, weight: AKIN }];
 }
 
-type Counted = { term: string; doc: number };
-
 /** Of several only one is meant, and a passage that holds them all is no better than one that holds the word: they share its weight. */
-function commonest(words: Counted[], weight: number): NearWord[] {
+function commonest(words: CountedTerm[], weight: number): NearWord[] {
   const sorted = words.sort((a, b) => b.doc - a.doc).slice(0, MOST_WORDS);
   return sorted.map(({ term }) => ({ term, weight: weight / sorted.length }));
 }

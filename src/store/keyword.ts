@@ -104,7 +104,7 @@ export function heldTerms(index: Index, tokens: readonly string[]): Set<string> 
 }
 
 /** A term, and how many passages hold it. */
-type CountedTerm = { term: string; doc: number };
+export type CountedTerm = { term: string; doc: number };
 
 const OF_LETTERS = /^[\p{L}\p{M}]+$/u;
 
