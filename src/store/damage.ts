@@ -25,10 +25,12 @@ function noFile(path: string, what: string): MemqError {
  * away. Throws `NO_FILE` for what is no file.
  */
 export function damageOf(path: string): string | null {
+  // Before the size: a new file gets its first page, then this.
+  const isOpenedElsewhere = existsSync(`${path}-shm`);
   const stats = statSync(path);
   if (!stats.isFile()) throw noFile(path, stats.isDirectory() ? "A folder" : OTHER);
   // Whoever still reads what an emptied file held has a lock on it, and would keep a writer waiting.
-  if (stats.size === 0) return existsSync(`${path}-shm`) ? "emptied" : null;
+  if (stats.size === 0) return isOpenedElsewhere ? "emptied" : null;
   if (stats.size < LEAST_BYTES) return NO_DATABASE;
   return isReported(path, stats.ino) ? "malformed" : null;
 }

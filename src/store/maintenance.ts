@@ -151,6 +151,9 @@ export function checkpoint(index: Index): boolean {
   }
 }
 
+/** How long the last process waits to take the journal away: who has the file to himself does it too. */
+const JOURNAL_PATIENCE_MS = 100;
+
 /**
  * Takes the journal files of an index away when nobody uses it any more, as a process does that kept it open for long; readers
  * leave them. Nothing happens while another process has the index open, or to another program's file.
@@ -158,10 +161,10 @@ export function checkpoint(index: Index): boolean {
 export function removeJournal(path: string): void {
   if (!existsSync(`${path}-wal`)) return;
   try {
-    damageBeforeWriting(path);
+    damageBeforeWriting(path, JOURNAL_PATIENCE_MS);
     const db = new Database(path, { readwrite: true });
     try {
-      db.run("PRAGMA busy_timeout = 100");
+      db.run(`PRAGMA busy_timeout = ${JOURNAL_PATIENCE_MS}`);
       db.fileControl(constants.SQLITE_FCNTL_PERSIST_WAL, 0);
       // The last connection that has read the file removes its journal as it closes.
       db.query("SELECT count(*) FROM sqlite_master").get();

@@ -46,9 +46,8 @@ function openForReading(path: string): Index {
   if (damage !== null) return damagedIndex(path, damage);
   let db: Database | undefined;
   try {
-    const { frozenAt, ...connection } = connectReadOnly(path);
+    const { frozenAt, ...connection } = connectReadOnly(path, patienceMs(READER_BUSY_MS));
     db = connection.db;
-    db.run(`PRAGMA busy_timeout = ${patienceMs(READER_BUSY_MS)}`);
     const tables = tableNames(db);
     refuseUnusable(db, tables, path);
     const { version, isUncut } = schemaState(db, tables);
@@ -78,7 +77,7 @@ function damagedIndex(path: string, damage: string): Index {
 
 function openForWriting(path: string, patienceMs: number): Index {
   const warnings: string[] = [];
-  const damage = existsSync(path) ? (damageOf(path) ?? damageBeforeWriting(path)) : null;
+  const damage = existsSync(path) ? (damageOf(path) ?? damageBeforeWriting(path, patienceMs)) : null;
   if (damage === NO_DATABASE) refuseOtherFile(path);
   if (damage !== null) warnings.push(setAside(path, damage));
   try {
@@ -95,7 +94,7 @@ function openForWriting(path: string, patienceMs: number): Index {
  * one of these would be needed first, which takes the lock. A busy file throws `INDEX_BUSY` at once.
  */
 export function openReadyIndex(path: string): Index | null {
-  if (!existsSync(path) || (damageOf(path) ?? damageBeforeWriting(path)) !== null) return null;
+  if (!existsSync(path) || (damageOf(path) ?? damageBeforeWriting(path, 0)) !== null) return null;
   let db: Database | undefined;
   try {
     db = new Database(path, { readwrite: true });
@@ -122,12 +121,13 @@ function refuseOtherFile(path: string): void {
 
 /**
  * The damage that shows on a first look, or null. Throws what `openIndex` does for another program's file, before a connection that may
- * write is made to it: where the file has a journal, the last such connection to close changes both.
+ * write is made to it: where the file has a journal, the last such connection to close changes both. `patienceMs` is how long to wait
+ * for whoever has the file to himself.
  */
-export function damageBeforeWriting(path: string): string | null {
+export function damageBeforeWriting(path: string, patienceMs: number): string | null {
   let db: Database | undefined;
   try {
-    db = connectReadOnly(path).db;
+    db = connectReadOnly(path, patienceMs).db;
     refuseUnusable(db, tableNames(db), path);
     return null;
   } catch (error) {
@@ -189,8 +189,11 @@ function stateOf(path: string): string {
   return stat === undefined ? "" : `${stat.ino}:${stat.size}:${stat.mtimeMs}`;
 }
 
-/** Apple's SQLite can't open a WAL file read-only unless `-shm` exists, and none can in a read-only folder: each has its way. */
-function connectReadOnly(path: string): { db: Database; frozenAt: string | null } {
+/**
+ * Apple's SQLite can't open a WAL file read-only unless `-shm` exists, and none can in a read-only folder: each has its way. A file that
+ * somebody is just writing (who makes it, or closes it last) is waited for: the last way would read it half written.
+ */
+function connectReadOnly(path: string, patienceMs: number): { db: Database; frozenAt: string | null } {
   const uri = `file:${encodeURI(path).replaceAll("?", "%3f").replaceAll("#", "%23")}`;
   const ways: (() => Database)[] = [
     () => new Database(path, { readonly: true }),
@@ -203,12 +206,13 @@ function connectReadOnly(path: string): { db: Database; frozenAt: string | null 
     let db: Database | undefined;
     try {
       db = way();
+      db.run(`PRAGMA busy_timeout = ${patienceMs}`);
       db.query("SELECT count(*) FROM sqlite_master").get();
       db.fileControl(constants.SQLITE_FCNTL_PERSIST_WAL, 1);
       return { db, frozenAt };
     } catch (error) {
       db?.close();
-      if (isDamage(error)) throw error;
+      if (isDamage(error) || isBusy(error)) throw error;
       failure = error;
     }
   }
@@ -270,8 +274,7 @@ function refuseUnusable(db: Database, tables: ReadonlySet<string>, path: string)
 
 function unreadable(path: string, error: unknown): Error {
   if (error instanceof MemqError) return error;
-  const code = (error as { code?: string }).code ?? "";
-  if (/^SQLITE_(BUSY|LOCKED)/.test(code)) {
+  if (isBusy(error)) {
     return new MemqError("INDEX_BUSY", `The index ${path} is in use by another process.`, {
       hint: "Try again; QMD_SQLITE_BUSY_TIMEOUT sets how many milliseconds to wait.",
       exitCode: 75,
@@ -282,6 +285,10 @@ function unreadable(path: string, error: unknown): Error {
     hint: hintOf(error) ?? "Check the permissions of the file and its folder, and the free space.",
     cause: error,
   });
+}
+
+function isBusy(error: unknown): boolean {
+  return /^SQLITE_(BUSY|LOCKED)/.test((error as { code?: string } | null)?.code ?? "");
 }
 
 function createPrivately(path: string): void {
@@ -297,7 +304,7 @@ function switchToWal(db: Database, patienceMs: number): void {
       db.run("PRAGMA journal_mode = WAL");
       return;
     } catch (error) {
-      if (!/^SQLITE_(BUSY|LOCKED)/.test((error as { code?: string }).code ?? "") || Date.now() > end) throw error;
+      if (!isBusy(error) || Date.now() > end) throw error;
       Bun.sleepSync(5);
     }
   }

@@ -1,4 +1,5 @@
 // What tests run in processes of their own: to be killed, or to compete.
+import { Database } from "bun:sqlite";
 import { appendFileSync, openSync } from "node:fs";
 import { withWriterLock } from "../../src/store/lock.ts";
 import { openIndex } from "../../src/store/open.ts";
@@ -27,6 +28,16 @@ async function exhaust(): Promise<void> {
     }
   });
   process.exit();
+}
+
+/** Has the index to itself for a moment, as whoever makes it or closes it last. */
+function hold(): void {
+  const db = new Database(path);
+  db.run("PRAGMA journal_mode = DELETE; BEGIN EXCLUSIVE");
+  process.stdout.write("holding\n");
+  Bun.sleepSync(200);
+  db.run("COMMIT");
+  db.close();
 }
 
 /** Opens the index for writing and adds a document of its own. */
@@ -61,4 +72,5 @@ function write(): void {
 if (task === "lock") await lock();
 else if (task === "exhaust") await exhaust();
 else if (task === "open") open();
+else if (task === "hold") hold();
 else write();

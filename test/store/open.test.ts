@@ -26,6 +26,8 @@ import { temporaryFolder } from "../temporary.ts";
 import { draftOf, identityOf, randomNumbers, randomVector, sha256 } from "./helpers.ts";
 import { makeQmdIndex } from "./qmd-index.ts";
 
+const CHILD = join(import.meta.dir, "child.ts");
+
 function newPath(): string {
   return join(temporaryFolder(), "sub", "index.sqlite");
 }
@@ -122,6 +124,35 @@ describe("a reader", () => {
     expect(keywordCandidates(index, ALPHA, WHERE)).toHaveLength(5);
     index.close();
     chmodSync(dirname(path), 0o700);
+  });
+
+  test("read a file half written that somebody had to himself: it waits for him", async () => {
+    const path = filledIndex();
+    const child = Bun.spawn([process.execPath, CHILD, "hold", path], { stdout: "pipe", stderr: "inherit" });
+    await child.stdout.getReader().read();
+    const index = openIndex(path, { mode: "read" });
+    expect([index.state, index.frozenAt]).toEqual(["ready", null]);
+    expect(documentsOf(index, "memory")).toHaveLength(300);
+    index.close();
+    expect(await child.exited).toBe(0);
+  });
+
+  test("says in the end that somebody has the file to himself", () => {
+    const path = filledIndex();
+    const other = new Database(path);
+    other.run("PRAGMA journal_mode = DELETE; BEGIN EXCLUSIVE");
+    const patience = process.env["QMD_SQLITE_BUSY_TIMEOUT"];
+    process.env["QMD_SQLITE_BUSY_TIMEOUT"] = "1";
+    try {
+      for (const mode of ["read", "write"] as const) {
+        expect(() => openIndex(path, { mode })).toThrow(expect.objectContaining({ code: "INDEX_BUSY" }));
+      }
+    } finally {
+      if (patience === undefined) delete process.env["QMD_SQLITE_BUSY_TIMEOUT"];
+      else process.env["QMD_SQLITE_BUSY_TIMEOUT"] = patience;
+    }
+    other.run("COMMIT");
+    other.close();
   });
 
   const hasLockTable = existsSync("/proc/locks");

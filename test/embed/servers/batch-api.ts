@@ -5,6 +5,8 @@ import { vectorOf } from "./vectors.ts";
 export type BatchServer = {
   /** Polls that find a job unfinished before it is done. */
   polls: number;
+  /** Jobs stay unfinished while this is set. */
+  isHeld: boolean;
   /** How jobs end. */
   end: "completed" | "failed";
   /** Whether jobs can be made at all. */
@@ -26,7 +28,16 @@ export type BatchServer = {
 type Line = { key: string; text: string };
 
 export function batchServer(): BatchServer {
-  return { polls: 2, end: "completed", available: true, embedded: [], created: [], lines: [], length: 8 };
+  return {
+    polls: 2,
+    isHeld: false,
+    end: "completed",
+    available: true,
+    embedded: [],
+    created: [],
+    lines: [],
+    length: 8,
+  };
 }
 
 /** `inline` plus `/files` and `/batches` as OpenAI and Voyage have them. */
@@ -50,7 +61,7 @@ export function withOpenAiBatches(inline: Wire, state: BatchServer): Wire {
         return new Response(sentAs(files.get(content) ?? "", state), { status: files.has(content) ? 200 : 404 });
       const job = jobs.get(/\/batches\/([^/]+)$/.exec(pathname)?.[1] ?? "");
       if (job === undefined) return null;
-      if (job.polls-- > 0) return Response.json({ status: "in_progress" });
+      if (state.isHeld || job.polls-- > 0) return Response.json({ status: "in_progress" });
       if (state.end === "failed") {
         const error = JSON.stringify({ custom_id: "x", error: { message: "the model is on holiday" } });
         return Response.json({ status: "failed", error_file_id: kept(files, error) });
@@ -103,7 +114,7 @@ export function withGeminiBatches(inline: Wire, state: BatchServer): Wire {
       if (download !== undefined) return new Response(sentAs(files.get(download) ?? "", state));
       const job = jobs.get(/(batches\/[^/]+)$/.exec(pathname)?.[1] ?? "");
       if (job === undefined) return null;
-      if (job.polls-- > 0) return Response.json({ metadata: { state: "BATCH_STATE_RUNNING" } });
+      if (state.isHeld || job.polls-- > 0) return Response.json({ metadata: { state: "BATCH_STATE_RUNNING" } });
       if (state.end === "failed") return Response.json({ done: true, error: { message: "the model is on holiday" } });
       const made = parsedLines(files.get(job.input) ?? "", state).map((line) => {
         const { key, request } = line as { key: string; request: { content: { parts: { text: string }[] } } };
