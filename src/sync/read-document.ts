@@ -106,7 +106,8 @@ async function textDocument(bytes: Uint8Array, file: ScannedFile, context: ReadC
     if (headings.length > 0) stored.nameTokens += ` ${indexTokenString(headings.join("\n"))}`;
     // What stands under it has its words too, and says something.
     const isNamed = (above[at + 1]?.length ?? 0) > (above[at]?.length ?? 0);
-    return isNamed && isOnlyHeading(passage.text) ? { ...stored, tokens: "" } : stored;
+    if (isNamed && isOnlyHeading(passage.text)) stored.tokens = "";
+    return stored;
   });
   const draft = draftOf(file, collection, { title, hash, text, date: date ?? null, tags, passages });
   return decoded.replaced
