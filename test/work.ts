@@ -8,9 +8,16 @@ let slowness: number | undefined;
  * what else the machine does makes it no longer, and neither does a slower processor.
  */
 export function workMeter(): () => number {
-  slowness ??= Math.min(...Array.from({ length: 5 }, pieceMs)) / PIECE_MS;
+  // Measured before the work begins.
+  inTodaysMs(0);
   const spent = processorMs();
-  return () => spent() / (slowness ?? 1);
+  return () => inTodaysMs(spent());
+}
+
+/** Milliseconds of the processor's time, of a child too, as those of a machine of today. */
+export function inTodaysMs(ms: number): number {
+  slowness ??= Math.min(...Array.from({ length: 5 }, pieceMs)) / PIECE_MS;
+  return ms / slowness;
 }
 
 /** Begins to measure the processor's time of this process in milliseconds. */

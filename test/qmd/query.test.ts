@@ -6,6 +6,7 @@ import { llmCacheKey } from "../../src/store/cache.ts";
 import { hashedWords } from "../search/homes.ts";
 import { hostsOf, models } from "../llama/models-folder.ts";
 import { collectionsYaml, qmdHome, type QmdTestHome } from "./homes.ts";
+import { memq } from "../cli/program.ts";
 
 // Real models are loaded here, perhaps on a busy machine.
 setDefaultTimeout(30_000);
@@ -192,7 +193,9 @@ describe("with a service that embeds", () => {
 
   test("that is slower than --deadline, vsearch stands keywords in", async () => {
     hanging = true;
-    const outcome = await embedded.run("vsearch", "router hall", "--json", "--deadline", "700");
+    // Without the option it would wait for ten minutes.
+    const env = { ...embedded.env, MEMQ_DEADLINE_MS: "600000" };
+    const outcome = await memq(["vsearch", "router hall", "--json", "--deadline", "700"], { env, cwd: embedded.root });
     expect(JSON.parse(outcome.stdout)).toMatchObject([{ path: "router.md" }]);
     expect(outcome.stderr).toStartWith("Degraded answer, without vector.");
   });
@@ -221,7 +224,7 @@ describe("with models of its own", () => {
     const yaml = `models:\n  embed: ${models.embed}\n  rerank: ${models.rank}\n  generate: ${models.expand}\n`;
     own = await qmdHome(NOTES, {
       yaml: collectionsYaml(["notes"], yaml),
-      env: { MEMQ_MODEL_THREADS: "1", MEMQ_MODEL_IDLE_MS: "20000", MEMQ_DEADLINE_MS: "20000" },
+      env: { MEMQ_MODEL_THREADS: "1", MEMQ_MODEL_IDLE_MS: "20000", MEMQ_DEADLINE_MS: "600000" },
       sync: false,
     });
     modelsFolder = join(own.env["XDG_CACHE_HOME"] ?? "", "qmd/models");
