@@ -234,7 +234,6 @@ export function readMessage(value: unknown): ReadMessage {
   return { id: "id" in value ? id : undefined, method, params };
 }
 
-/** An answer as it goes out. */
 /** What is sent back for a request. */
 export type Answer = { jsonrpc: "2.0"; id: RequestId } & ({ result: unknown } | { error: ErrorBody });
 

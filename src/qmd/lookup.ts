@@ -4,6 +4,7 @@ import { QMD_IGNORED } from "../home/qmd-home.ts";
 import { isMissing, textNow } from "../search/fresh.ts";
 import {
   exactDocument,
+  type PathEnds,
   percentDecoded,
   placesOf,
   type Resolution,
@@ -15,9 +16,12 @@ import type { DocumentRow } from "../store/types.ts";
 import { type OpenQmd, openQmd } from "./open.ts";
 
 /** Where names are looked up. */
-export function resolveContext({ qmd, index }: OpenQmd): ResolveContext {
-  return { home: qmd.home, index, cwd: process.cwd(), env: process.env };
+export function resolveContext({ qmd, index }: OpenQmd, ends?: PathEnds): ResolveContext {
+  return { home: qmd.home, index, cwd: process.cwd(), env: process.env, ...(ends === undefined ? {} : { ends }) };
 }
+
+/** What the names of one list share: the further indexes that they lead to, each opened once, and the paths of all. */
+export type NameList = { others: Map<string, OpenQmd>; ends: PathEnds };
 
 /** A name and the lines asked for behind it, as in `notes/a.md:100:40`. */
 export type Asked = { resolution: Resolution; name: string; from?: number; count?: number };
@@ -26,22 +30,18 @@ const INDEX_PART = "?index=";
 
 /**
  * Looks a name up, in another index and its configuration where the name ends in `?index=` and is no document as it stands. That index
- * is opened unless it is among `others` (by name), joins them, and is the caller's to close.
+ * is opened unless it is among the `others` of the list (by name), joins them, and is the caller's to close.
  */
-export async function lookedUp(
-  open: OpenQmd,
-  name: string,
-  others: Map<string, OpenQmd> = new Map(),
-): Promise<{ open: OpenQmd; asked: Asked }> {
-  const asked = askedDocument(resolveContext(open), name);
+export async function lookedUp(open: OpenQmd, name: string, list?: NameList): Promise<{ open: OpenQmd; asked: Asked }> {
+  const asked = askedDocument(resolveContext(open, list?.ends), name);
   const at = name.startsWith("qmd:") ? name.lastIndexOf(INDEX_PART) : -1;
   const named = at < 0 ? null : /^([^&#:]+)((?::\d+){0,2})$/.exec(name.slice(at + INDEX_PART.length));
   if (named === null || asked.resolution.kind === "document") return { open, asked };
   const [, index = "", range = ""] = named;
   const bare = name.slice(0, at);
-  const other = others.get(index) ?? (await openQmd(percentDecoded(index), open));
-  others.set(index, other);
-  return { open: other, asked: askedDocument(resolveContext(other), `${bare}${range}`) };
+  const other = list?.others.get(index) ?? (await openQmd(percentDecoded(index), open));
+  list?.others.set(index, other);
+  return { open: other, asked: askedDocument(resolveContext(other, list?.ends), `${bare}${range}`) };
 }
 
 /** Looks a name up; a file whose name ends like a range of lines comes before the range. */

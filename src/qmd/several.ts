@@ -4,7 +4,7 @@ import { realPath } from "../home/paths.ts";
 import { exactDocument, resolveName, similarNames, withoutScheme } from "../search/resolve.ts";
 import { documentsIn, mostCommas } from "../store/documents.ts";
 import type { DocumentRow } from "../store/types.ts";
-import { type Asked, type DocumentText, documentText, lookedUp, resolveContext } from "./lookup.ts";
+import { type Asked, type DocumentText, documentText, lookedUp, type NameList, resolveContext } from "./lookup.ts";
 import { documentName } from "./names.ts";
 import type { OpenQmd } from "./open.ts";
 import { linesOf } from "./text.ts";
@@ -41,8 +41,7 @@ type Asking = {
   say: (sentence: string) => void;
   /** Aborted when nobody waits for the answer any more. */
   signal: AbortSignal | undefined;
-  /** Further indexes that names lead to, each opened once. */
-  others: Map<string, OpenQmd>;
+  names: NameList;
 };
 
 /**
@@ -55,18 +54,18 @@ export async function wantedDocuments(
   say: (sentence: string) => void,
   signal?: AbortSignal,
 ): Promise<Wanted[] | null> {
-  const others = new Map<string, OpenQmd>();
+  const names: NameList = { others: new Map(), ends: new Map() };
   let found: Wanted[] | null = null;
   try {
-    return (found = await foundBy({ open, say, signal, others }, pattern));
+    return (found = await foundBy({ open, say, signal, names }, pattern));
   } finally {
     const used = new Set(found?.map((wanted) => wanted.open));
-    for (const other of others.values()) if (!used.has(other)) other.index.close();
+    for (const other of names.others.values()) if (!used.has(other)) other.index.close();
   }
 }
 
 async function foundBy(asking: Asking, pattern: string): Promise<Wanted[] | null> {
-  const { open, say, others } = asking;
+  const { open, say, names } = asking;
   const context = resolveContext(open);
   const exact = exactDocument(context, pattern);
   if (exact !== null) return [{ open, document: exact, name: shortName(open, exact) }];
@@ -87,7 +86,7 @@ async function foundBy(asking: Asking, pattern: string): Promise<Wanted[] | null
     const documents = await listed(asking, pattern);
     if (documents.length > 0) return documents;
   }
-  const { asked, open: other } = await lookedUp(open, pattern, others);
+  const { asked, open: other } = await lookedUp(open, pattern, names);
   if (asked.resolution.kind === "document") {
     return [wantedOf(other, asked.resolution.document, asked)];
   }
@@ -102,7 +101,7 @@ const COMMAS = 4;
  * A name may hold commas itself: of the pieces that could be one name the longest run that is a document counts. Longer runs than any
  * name has are not tried, else the look-ups grow with the square of the list.
  */
-async function listed({ open, say, signal, others }: Asking, list: string): Promise<Wanted[]> {
+async function listed({ open, say, signal, names }: Asking, list: string): Promise<Wanted[]> {
   const context = resolveContext(open);
   const pieces = list.split(",");
   if (pieces.length > MOST_NAMES) {
@@ -121,7 +120,7 @@ async function listed({ open, say, signal, others }: Asking, list: string): Prom
     // A server answers others between two names.
     await setImmediate();
     signal?.throwIfAborted();
-    const { open: other, asked } = await lookedUp(open, name, others);
+    const { open: other, asked } = await lookedUp(open, name, names);
     const { resolution } = asked;
     if (resolution.kind === "document") {
       found.push(wantedOf(other, resolution.document, asked));

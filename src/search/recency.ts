@@ -1,6 +1,5 @@
-import { DAY_MS } from "../notes/dates.ts";
 import type { Collection, SearchProfile } from "../home/types.ts";
-import { utcMidnight } from "../notes/dates.ts";
+import { DAY_MS, utcMidnight } from "../notes/dates.ts";
 
 /** What recency needs to know of a document. */
 export type Dated = { path: string; mtimeMs: number; date: string | null };

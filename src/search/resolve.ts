@@ -10,10 +10,16 @@ import {
   documentsBySuffix,
   findDocument,
 } from "../store/documents.ts";
-import type { DocumentRow, Index } from "../store/types.ts";
+import type { DocumentPath, DocumentRow, Index } from "../store/types.ts";
 
 /** Where names are looked up. `cwd` and `env` are for paths on disk, as a person or `--full-path` writes them. */
-export type ResolveContext = { home: Home; index: Index; cwd: string; env: Env };
+export type ResolveContext = { home: Home; index: Index; cwd: string; env: Env; ends?: PathEnds };
+
+/**
+ * The paths of each index by how their last part is spelt in any way: gathered once for all names of a list, since to look for one that
+ * is nowhere is to look at every path.
+ */
+export type PathEnds = Map<Index, Map<string, DocumentPath[]>>;
 
 /** What a name stands for. */
 export type Resolution =
@@ -41,7 +47,7 @@ export function resolveName(context: ResolveContext, name: string): Resolution {
   if (identified !== null && identified.kind !== "missing") return identified;
   for (const spelling of spellings) {
     const tail = withoutScheme(spelling).replace(/^\/+/, "");
-    const found = tail === "" ? [] : documentsBySuffix(context.index, tail);
+    const found = tail === "" ? [] : endingIn(context, tail);
     const resolution = pick(context, found.length > 0 ? found : bySpelling(context, tail));
     if (resolution.kind !== "missing") return resolution;
   }
@@ -109,22 +115,21 @@ function isDiskPath(name: string): boolean {
 export function similarNames(context: ResolveContext, name: string, most: number): string[] {
   const wanted = withoutScheme(name).toLowerCase();
   const names = new Set(context.home.collections.map((collection) => collection.name));
-  const near: { path: string; distance: number }[] = [];
+  const near: { collection: string; path: string; distance: number }[] = [];
   for (const { collection, path } of documentPaths(context.index)) {
     if (!names.has(collection)) continue;
     const spellings = [path, path.slice(path.lastIndexOf("/") + 1), `${collection}/${path}`];
-    const distances = spellings.map((spelling) =>
-      Math.abs(spelling.length - wanted.length) > LEAST_LIKE ? Infinity : editDistance(spelling.toLowerCase(), wanted),
-    );
+    const distances = spellings.map((spelling) => editDistance(spelling.toLowerCase(), wanted, LEAST_LIKE));
     const distance = Math.min(...distances);
     if (distance > LEAST_LIKE || distance >= wanted.length - 1) continue;
-    const unique = exactDocument(context, path)?.collection === collection;
-    near.push({ path: unique ? path : `${collection}/${path}`, distance });
+    near.push({ collection, path, distance });
   }
   return near
     .toSorted((a, b) => a.distance - b.distance || (a.path < b.path ? -1 : 1))
     .slice(0, most)
-    .map(({ path }) => path);
+    .map(({ collection, path }) =>
+      exactDocument(context, path)?.collection === collection ? path : `${collection}/${path}`,
+    );
 }
 
 /** Edits beyond which two names are not alike. */
@@ -188,15 +193,41 @@ function byRealPath(context: ResolveContext, name: string): Resolution {
   return { kind: "missing" };
 }
 
+/** The documents whose `collection/path` ends so at a `/`, those of each collection in order of their paths. */
+function endingIn(context: ResolveContext, tail: string): DocumentRow[] {
+  const gathered = gatheredEnds(context, tail);
+  if (gathered === null) return documentsBySuffix(context.index, tail);
+  return gathered
+    .filter(({ collection, path }) => `/${collection}/${path}`.endsWith(`/${tail}`))
+    .toSorted((a, b) => (a.path < b.path ? -1 : 1))
+    .flatMap(({ collection, path }) => findDocument(context.index, collection, path) ?? []);
+}
+
+/** Of the paths that are gathered those that may end so in some spelling; null where none are. */
+function gatheredEnds({ index, ends }: ResolveContext, tail: string): DocumentPath[] | null {
+  if (ends === undefined) return null;
+  const known = ends.get(index) ?? Map.groupBy(documentPaths(index), ({ path }) => lastPart(path));
+  ends.set(index, known);
+  return known.get(lastPart(tail)) ?? [];
+}
+
+function lastPart(path: string): string {
+  return path
+    .slice(path.lastIndexOf("/") + 1)
+    .normalize("NFC")
+    .toLowerCase();
+}
+
 /**
  * The documents whose path is, or ends, so when letters are composed alike (`é` may be one character or two), else in any case; whole
  * paths come before ends.
  */
-function bySpelling({ index, home }: ResolveContext, tail: string): DocumentRow[] {
+function bySpelling(context: ResolveContext, tail: string): DocumentRow[] {
+  const { index, home } = context;
   const composed = `/${tail}`.normalize("NFC");
   const folded = composed.toLowerCase();
   const collections = new Set(home.collections.map(({ name }) => name));
-  const alike = documentPaths(index).filter(
+  const alike = (gatheredEnds(context, tail) ?? documentPaths(index)).filter(
     ({ collection, path }) =>
       `/${collection}/${path}`.normalize("NFC").toLowerCase().endsWith(folded) && collections.has(collection),
   );

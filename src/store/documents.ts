@@ -1,4 +1,4 @@
-import type { DocumentRow, Index, KnownDocument } from "./types.ts";
+import type { DocumentPath, DocumentRow, Index, KnownDocument } from "./types.ts";
 
 type StoredDocument = Omit<DocumentRow, "tags"> & { tags: string | null };
 
@@ -54,11 +54,9 @@ export function mostCommas(index: Index): number {
 }
 
 /** Where every active document is: no more than that, so that a process can afford to remember them all. */
-export function documentPaths(index: Index): { id: number; collection: string; path: string }[] {
+export function documentPaths(index: Index): DocumentPath[] {
   return index.db
-    .query<{ id: number; collection: string; path: string }, []>(
-      "SELECT id, collection, path FROM documents WHERE active = 1 ORDER BY id",
-    )
+    .query<DocumentPath, []>("SELECT id, collection, path FROM documents WHERE active = 1 ORDER BY id")
     .all();
 }
 
@@ -82,12 +80,12 @@ const MAX_PATH = 4096;
  * As `documentPaths`, without those that hold `text` (lower-case ASCII) in no spelling; a few of the rest don't either. Any character
  * may stand for a slash, which may be written as a backslash, and for what Unicode writes in other ways too (the kelvin sign is a `k`).
  */
-export function documentPathsHolding(index: Index, text: string): { id: number; collection: string; path: string }[] {
+export function documentPathsHolding(index: Index, text: string): DocumentPath[] {
   if (text.length > MAX_PATH) return [];
   const pattern = `%${text.replaceAll(/[\\%_]/g, String.raw`\$&`).replaceAll(/[k;`/]/gi, "_")}%`;
   // The inner query is answered by the index of paths, a fifth of the table.
   return index.db
-    .query<{ id: number; collection: string; path: string }, [string]>(
+    .query<DocumentPath, [string]>(
       String.raw`SELECT id, collection, path FROM documents WHERE id IN (
          SELECT id FROM documents WHERE active = 1 AND path LIKE ? ESCAPE '\') ORDER BY id`,
     )

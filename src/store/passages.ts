@@ -76,7 +76,8 @@ export function passagesIn(index: Index, collections: readonly string[]): number
     "SELECT DISTINCT collection AS name FROM documents WHERE active = 1",
   );
   // Counting all is many times quicker, and mostly nothing else is there.
-  if (held.all().every(({ name }) => collections.includes(name))) return passageTotal(index);
+  const wanted = new Set(collections);
+  if (held.all().every(({ name }) => wanted.has(name))) return passageTotal(index);
   const counts = passageCounts(index);
   return collections.reduce((sum, name) => sum + (counts.get(name) ?? 0), 0);
 }

@@ -21,6 +21,9 @@ export type DocumentRow = {
   tags: string[];
 };
 
+/** Where a document is. */
+export type DocumentPath = Pick<DocumentRow, "id" | "collection" | "path">;
+
 /** What a sync needs to know of a document to see whether its file has changed. */
 export type KnownDocument = Pick<DocumentRow, "id" | "path" | "hash" | "mtimeMs" | "size">;
 

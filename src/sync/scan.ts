@@ -221,11 +221,18 @@ function scanLink(walk: Walk, path: string, name: string): boolean {
       return enter(walk, path, target);
     }
   } catch (error) {
-    if (errorCode(error) === "ENOENT") return false;
+    const code = errorCode(error) ?? "";
+    if (code === "ENOENT") return false;
+    throwIfExhausted(error);
+    // Of a target that can't be reached now nobody knows whether it is gone.
+    if (!LEADS_NOWHERE.has(code)) scan.unreadable.push(path);
     scan.skipped.push({ path: absolute, reason: fileProblem(error) });
   }
   return true;
 }
+
+/** What is said of a link behind which there can be no file. */
+const LEADS_NOWHERE = new Set(["ELOOP", "ENOTDIR", "ENAMETOOLONG"]);
 
 function enter(walk: Walk, path: string, realPath: string | null): boolean {
   const parent = walk.around.at(-1) ?? walk.realRoot;

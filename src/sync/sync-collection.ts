@@ -12,7 +12,7 @@ import { type CollectionCounts, syncCancelled, type SyncProgress } from "./repor
 import type { CollectionScan, ScannedFile, Skipped } from "./scan.ts";
 
 /** Raised when tokens or cutting change in a way that existing indexes must follow. */
-const INDEX_FORMAT = 3;
+const INDEX_FORMAT = 4;
 /** One write transaction: short enough for others, long enough to be quick. */
 const BATCH_DOCUMENTS = 200;
 const BATCH_CHARACTERS = 2_000_000;
@@ -88,7 +88,8 @@ export async function syncCollection(scan: CollectionScan, run: CollectionRun): 
   run.onProgress({ phase: "read", done, total: files.length });
   await batch.write();
 
-  const removable = gone.filter(({ path }) => !scan.unreadable.some((place) => isAtOrUnder(path, place)));
+  const unreadable = new Set(scan.unreadable);
+  const removable = gone.filter(({ path }) => !isAtOrUnderAny(path, unreadable));
   await removeInBatches(index, removable, run.signal);
   report.removed = removable.length;
   // Where nothing was read, the earlier time vouches for as much, and the index stays as it is: nobody has to wait for the disk.
@@ -162,8 +163,12 @@ function isUnchanged(file: ScannedFile, document: KnownDocument, lastSyncAt: num
   return file.size === document.size && file.mtimeMs === document.mtimeMs && changedAt < lastSyncAt - grain;
 }
 
-function isAtOrUnder(path: string, place: string): boolean {
-  return place === "" || path === place || path.startsWith(`${place}/`);
+/** Whether a path is one of the places or lies below one; "" is above all. There may be as many places as paths. */
+function isAtOrUnderAny(path: string, places: ReadonlySet<string>): boolean {
+  if (places.has(path) || places.has("")) return true;
+  for (let at = path.indexOf("/"); at >= 0; at = path.indexOf("/", at + 1))
+    if (places.has(path.slice(0, at))) return true;
+  return false;
 }
 
 type Batch = {

@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { closeSync, constants, existsSync, openSync, readdirSync, readFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { childEnv, memqCommand } from "../cli/program.ts";
 import { type Client, type Json, makeHome, startRpc } from "../gateway/client.ts";
@@ -271,6 +271,25 @@ describe("the end of input", () => {
     child.stdin.end();
     const [exitCode] = (await once(child, "exit")) as [number | null];
     expect([exitCode, performance.now() - started < 1000]).toEqual([0, true]);
+    notes.remove();
+  });
+
+  test("went unsaid on stderr, where qmd says it, and is no reason to stay where nobody reads that", async () => {
+    const notes = await qmdHome({ "n/a.md": "# A\n\nA heron.\n" });
+    const client = start({ env: notes.env, cwd: notes.root });
+    expect(await client.end()).toMatchObject({ exitCode: 0, stderr: "Shutting down (stdin closed)...\n" });
+
+    const pipe = join(notes.root, "pipe");
+    expect(Bun.spawnSync(["mkfifo", pipe]).exitCode).toBe(0);
+    const filled = openSync(pipe, constants.O_RDWR | constants.O_NONBLOCK);
+    const fill = (bytes: number): void => {
+      for (;;) writeSync(filled, "x".repeat(bytes));
+    };
+    for (const bytes of [4096, 1]) expect(() => fill(bytes)).toThrow("EAGAIN");
+    const stderr = openSync(pipe, constants.O_WRONLY);
+    const child = Bun.spawn(memqCommand("mcp"), { env: childEnv(notes.env), cwd: notes.root, stdin: null, stderr });
+    expect(await child.exited).toBe(0);
+    for (const descriptor of [filled, stderr]) closeSync(descriptor);
     notes.remove();
   });
 

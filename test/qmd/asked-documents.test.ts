@@ -1,6 +1,10 @@
-import { expect, setDefaultTimeout, test } from "bun:test";
+import { expect, setDefaultTimeout, spyOn, test } from "bun:test";
 import { readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { resolveQmdHome } from "../../src/home/qmd-home.ts";
+import type { OpenQmd } from "../../src/qmd/open.ts";
+import { wantedDocuments } from "../../src/qmd/several.ts";
+import { openIndex } from "../../src/store/open.ts";
 import { connectStdio } from "../mcp/clients.ts";
 import { homesUntilEnd } from "./homes.ts";
 
@@ -67,6 +71,54 @@ test("a long list of names costs as much as its names, not their square, and let
   ]);
   expect(order).toEqual(["other", "list"]);
   await client.close();
+});
+
+test("each wrong name in a list cost a look at every path of the index", async () => {
+  const { env, root, indexPath } = await qmdHome({
+    ...NOTES,
+    "n/deep/er/note.md": "deep\n",
+    "n/shallow/note.md": "flat\n",
+  });
+  const index = openIndex(indexPath, { mode: "read" });
+  const qmd = await resolveQmdHome({ env, cwd: root });
+  const open: OpenQmd = { qmd, index, named: undefined, program: "memq", notice: () => {} };
+  const scans = async (names: number): Promise<number> => {
+    // The first ones are also compared with every path, for names that are like them.
+    const list = Array.from({ length: names }, (_, nth) => `wrong/${nth}.md,er/note.md`).join(",");
+    const asked = spyOn(index.db, "query");
+    await wantedDocuments(open, list, () => {});
+    const statements = asked.mock.calls.map(([sql]) => sql);
+    asked.mockRestore();
+    const isScan = (sql: string): boolean =>
+      index.db
+        .prepare<{ detail: string }, []>(`EXPLAIN QUERY PLAN ${sql}`)
+        .all()
+        .some(({ detail }) => /^SCAN (?:d|documents)\b/.test(detail));
+    return statements.filter(isScan).length;
+  };
+  const few = await scans(30);
+  expect(few).toBeGreaterThan(0);
+  expect(await scans(90)).toBe(few);
+  index.close();
+});
+
+test("a name in a list means what it means by itself, however it is spelt", async () => {
+  const { run, json } = await qmdHome({
+    "n/Émile/plan.md": "plan\n",
+    "n/a/twice.md": "one\n",
+    "n/b/twice.md": "two\n",
+    "m/a/once.md": "once\n",
+    "m/MIXED.md": "mixed\n",
+  });
+  const names = ["plan.md", "e\u0301MILE/Plan.md", "a/once.md", "once.md", "mixed.MD", "M/mixed.md", "m/A/ONCE.md"];
+  const single = async (name: string): Promise<string> => (await run("get", name)).stdout.split("  #")[0]!;
+  const rows = (await json("multi-get", names.join(","), "--json")).map(({ file }) => file);
+  expect(rows).toEqual(await Promise.all(names.map(single)));
+  expect(rows).toHaveLength(names.length);
+  const { stderr } = await run("multi-get", "twice.md,nowhere/twice.md,plan.md/");
+  expect(stderr).toContain("Ambiguous path twice.md: qmd://n/a/twice.md, qmd://n/b/twice.md");
+  expect(stderr).toContain("File not found: nowhere/twice.md");
+  expect(stderr).toContain("File not found: plan.md/");
 });
 
 test.skipIf(process.platform !== "linux")(

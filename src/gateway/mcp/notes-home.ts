@@ -1,7 +1,6 @@
-import { inodeOf } from "../../home/file-stamp.ts";
 import type { EmbeddingProvider } from "../../embed/types.ts";
 import { MemqError, messageOf } from "../../errors.ts";
-import { stampOf as fileStamp } from "../../home/file-stamp.ts";
+import { inodeOf, stampOf as fileStamp } from "../../home/file-stamp.ts";
 import { qmdPlaces, readQmdHome, type QmdPlaces } from "../../home/qmd-home.ts";
 import { notice } from "../../output.ts";
 import { openQmd, type OpenQmd } from "../../qmd/open.ts";

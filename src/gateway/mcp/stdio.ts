@@ -48,5 +48,7 @@ export async function serveMcpOverStdio(surface: McpSurface, identity: Identity)
   const stop = endOfSession(connection, stream, () => surface.close());
   const receive = (frame: Parameters<typeof connection.receive>[0]): void => connection.receive(frame);
   await readInput(decoder, receive, { onChunk: memoryReleaser(), stop: () => void stop() });
+  // Where nobody reads stderr any more, a write that blocks would keep the process for ever.
+  process.stderr.write("Shutting down (stdin closed)...\n");
   return stop();
 }

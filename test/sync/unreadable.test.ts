@@ -1,0 +1,37 @@
+import { expect, test } from "bun:test";
+import { openIndex } from "../../src/store/open.ts";
+import { scanCollection } from "../../src/sync/scan.ts";
+import { syncCollection } from "../../src/sync/sync-collection.ts";
+import { syncIndex } from "../../src/sync/sync.ts";
+import { homeOf, tempFolder, writeNotes } from "./helpers.ts";
+
+/** A list that counts how often one of its elements is read. */
+function counted<T>(list: readonly T[]): { list: T[]; reads: () => number } {
+  let reads = 0;
+  const proxy = new Proxy([...list], {
+    get(target, key, receiver) {
+      if (typeof key === "string" && /^\d+$/.test(key)) reads++;
+      return Reflect.get(target, key, receiver) as unknown;
+    },
+  });
+  return { list: proxy, reads: () => reads };
+}
+
+test("each of a folder's notes was compared with each that could not be read: minutes for many", async () => {
+  const root = tempFolder();
+  const paths = Array.from({ length: 300 }, (_, n) => `locked/${n}.md`);
+  const gone = ["locked-not/a.md", "locked/deep.md/b.md", "c.md"];
+  writeNotes(root, Object.fromEntries([...paths, ...gone].map((path) => [path, `# Note of ${path}\n`])));
+  const home = homeOf(root);
+  await syncIndex(home);
+
+  const { list, reads } = counted([...paths.slice(0, 299), "locked/deep"]);
+  const scan = { ...scanCollection(home.collections[0]!), files: [], unreadable: list };
+  const index = openIndex(home.indexPath, { mode: "write" });
+  const { signal } = new AbortController();
+  const run = { home, index, signal, onProgress: () => {}, force: false, skipped: [], warnings: [] };
+  const report = await syncCollection(scan, run);
+  index.close();
+  expect(report.removed).toBe(gone.length + 1);
+  expect(reads()).toBeLessThan(10 * list.length);
+});
