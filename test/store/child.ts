@@ -51,11 +51,12 @@ function open(): void {
 
 /** Damages the index and makes it anew, over and over until killed, or once. */
 function rebuild(): void {
-  do {
+  for (;;) {
     reportDamage(path);
     openIndex(path, { mode: "write" }).close();
     process.stdout.write("rebuilt\n");
-  } while (argument !== "once");
+    if (argument === "once") return;
+  }
 }
 
 /** Rewrites the same documents over and over, each time with the same number in all of them, until killed. */
