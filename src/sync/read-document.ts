@@ -5,6 +5,7 @@ import type { Collection, Home } from "../home/types.ts";
 import { cutPassages } from "../notes/cut.ts";
 import { decodeNote, MAX_NOTE_BYTES, MAX_NOTE_MB } from "../notes/decode.ts";
 import { noteFacts } from "../notes/front-matter.ts";
+import { headingsAbove, isOnlyHeading } from "../notes/headings.ts";
 import { mediaLabel, mediaType } from "../notes/media.ts";
 import type { NoteFacts, PassageDraft } from "../notes/types.ts";
 import { indexTokenString } from "../search/tokens.ts";
@@ -79,6 +80,9 @@ export async function readDocument(file: ScannedFile, context: ReadContext): Pro
   }
 }
 
+/** Elsewhere a line that begins with `#` is a comment, or somebody's words. */
+const MARKDOWN = /\.(?:md|markdown|mdx)$/i;
+
 async function textDocument(bytes: Uint8Array, file: ScannedFile, context: ReadContext): Promise<ReadDocument> {
   const { home, collection, knownHash } = context;
   const decoded = decodeNote(bytes);
@@ -94,9 +98,17 @@ async function textDocument(bytes: Uint8Array, file: ScannedFile, context: ReadC
     lineOf: source.lineOf,
     keyOf: home.kind === "qmd" ? (_, seq) => `${hash}_${seq}` : (textHash) => `${textHash}_0`,
   };
-  const passages = cutPassages(text, documentCutting(home, collection, file.path)).map((passage) =>
-    toStore(passage, facts),
-  );
+  const drafts = cutPassages(text, documentCutting(home, collection, file.path));
+  const above = MARKDOWN.test(file.path) ? headingsAbove(text, drafts) : [];
+  const passages = drafts.map((passage, at) => {
+    const stored = toStore(passage, facts);
+    const headings = (above[at] ?? []).filter((heading) => heading !== title);
+    if (headings.length > 0) stored.nameTokens += ` ${indexTokenString(headings.join("\n"))}`;
+    // What stands under it has its words too, and says something.
+    const isNamed = (above[at + 1]?.length ?? 0) > (above[at]?.length ?? 0);
+    if (isNamed && isOnlyHeading(passage.text)) stored.tokens = "";
+    return stored;
+  });
   const draft = draftOf(file, collection, { title, hash, text, date: date ?? null, tags, passages });
   return decoded.replaced
     ? { kind: "draft", draft, notice: "some of its bytes are no text and were replaced" }

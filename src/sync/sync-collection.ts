@@ -12,7 +12,7 @@ import { type CollectionCounts, syncCancelled, type SyncProgress } from "./repor
 import type { CollectionScan, ScannedFile, Skipped } from "./scan.ts";
 
 /** Raised when tokens or cutting change in a way that existing indexes must follow. */
-const INDEX_FORMAT = 3;
+const INDEX_FORMAT = 4;
 /** One write transaction: short enough for others, long enough to be quick. */
 const BATCH_DOCUMENTS = 200;
 const BATCH_CHARACTERS = 2_000_000;
