@@ -119,19 +119,26 @@ function openForWriting(path: string, patienceMs: number): Index {
 }
 
 /**
- * Opens an index for one short statement beside whoever holds the writer's lock: nothing is created, migrated or set aside. Null where
- * one of these would be needed first, which takes the lock. A busy file throws `INDEX_BUSY` at once.
+ * Opens an index for short transactions beside whoever holds the writer's lock: nothing is created, migrated or set aside. Null where
+ * one of these would be needed first, which takes the lock; one that qmd has opened since is `isShared`. A file that is busy for longer
+ * than `patienceMs` throws `INDEX_BUSY`.
  */
-export function openReadyIndex(path: string): Index | null {
+export function openReadyIndex(path: string, options: { patienceMs?: number } = {}): Index | null {
+  const patience = options.patienceMs ?? patienceMs(WRITER_BUSY_MS);
   return unreplaced(path, (inode) => {
-    if ((damageOf(path) ?? damageBeforeWriting(path, 0)) !== null) return null;
+    if ((damageOf(path) ?? damageBeforeWriting(path, patience)) !== null) return null;
     let db: Database | undefined;
     try {
       db = new Database(path, { readwrite: true });
-      db.run("PRAGMA busy_timeout = 0; PRAGMA synchronous = NORMAL");
+      db.run(`PRAGMA busy_timeout = ${patience}`);
+      setUpWriter(db);
       const tables = tableNames(db);
       refuseUnusable(db, tables, path);
-      if (schemaState(db, tables).version === SCHEMA_VERSION) return indexOf(db, { path, inode }, "write", "ready", []);
+      if (schemaState(db, tables).version === SCHEMA_VERSION)
+        return {
+          ...indexOf(db, { path, inode }, "write", "ready", []),
+          isShared: qmdWasHere(db, tables),
+        };
       db.close();
       return null;
     } catch (error) {
@@ -181,11 +188,7 @@ function connectForWriting(path: string, warnings: string[], patienceMs: number)
     const tables = tableNames(db);
     refuseUnusable(db, tables, path);
     switchToWal(db, patienceMs);
-    db.run(
-      "PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -32000",
-    );
-    // The journal may hold 32 MB before it is written back: each time the disk is waited for twice.
-    db.run("PRAGMA wal_autocheckpoint = 8000");
+    setUpWriter(db);
     if (schemaState(db, tables).version !== SCHEMA_VERSION || qmdWasHere(db, tables)) migrate(db);
     probe(db);
     return indexOf(db, { path, inode }, "write", "ready", warnings);
@@ -193,6 +196,14 @@ function connectForWriting(path: string, warnings: string[], patienceMs: number)
     db.close();
     throw error;
   }
+}
+
+function setUpWriter(db: Database): void {
+  db.run(
+    "PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -32000",
+  );
+  // The journal may hold 32 MB before it is written back: each time the disk is waited for twice.
+  db.run("PRAGMA wal_autocheckpoint = 8000");
 }
 
 /** Reads a row of each table, so that damage in a root page shows now and not in the middle of a sync. */

@@ -22,7 +22,7 @@ function filledIndex(): string {
 /** Who has no patience may be told that the index is busy. */
 function closeReady(path: string): void {
   try {
-    openReadyIndex(path)?.close();
+    openReadyIndex(path, { patienceMs: 0 })?.close();
   } catch (error) {
     expect(error).toMatchObject({ code: "INDEX_BUSY" });
   }
