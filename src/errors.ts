@@ -35,7 +35,7 @@ const REFUSALS: [
   exitCode?: ExitCode,
 ][] = [
   [
-    /^(ENOSPC|EDQUOT|EFBIG|SQLITE_FULL)/,
+    /^(ENOSPC|EDQUOT|EFBIG|SQLITE_FULL|SQLITE_IOERR_SHMSIZE)/,
     "DISK_FULL",
     (path) => `There is no space left to write${path}.`,
     "Free some space and try again; what was written before stays.",

@@ -12,7 +12,7 @@ import {
 import { basename, dirname, join } from "node:path";
 import { MemqError } from "../errors.ts";
 import { patienceMs } from "./patience.ts";
-import { processStart } from "./process-facts.ts";
+import { processFacts } from "./process-facts.ts";
 
 const DEFAULT_WAIT_MS = 120_000;
 
@@ -211,15 +211,16 @@ function isAlive(holder: Holder): boolean {
   } catch (error) {
     if ((error as { code?: string }).code !== "EPERM") return false;
   }
-  const started = processStart(holder.pid);
+  const { started, hasEnded } = processFacts(holder.pid);
+  if (hasEnded) return false;
   return started === null || holder.started === "" || started === holder.started;
 }
 
 let ownStart: string | undefined;
 
-/** As `processStart`, for this process; "" when that can't be told. */
+/** When this process was started; "" when that can't be told. */
 function ownStartTime(): string {
-  return (ownStart ??= processStart(process.pid) ?? "");
+  return (ownStart ??= processFacts(process.pid).started ?? "");
 }
 
 function busy(path: string): MemqError {

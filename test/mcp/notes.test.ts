@@ -262,7 +262,8 @@ test("pain 44: a search is confined by --collection, and the index is the one th
   const status = await other.callTool({ name: "status" });
   expect(status.structuredContent.totalDocuments).toBe(0);
   const none = await other.callTool({ name: "query", arguments: { query: "quokka" } });
-  expect(none.structuredContent).toEqual({ results: [], warning: "There is no collection to search." });
+  const advice = "There is no collection yet: `memq collection add FOLDER` makes one.";
+  expect(none.structuredContent).toEqual({ results: [], warning: advice });
   expect(existsSync(join(home.indexPath, "../other.sqlite"))).toBe(false);
 });
 

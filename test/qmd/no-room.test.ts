@@ -40,6 +40,17 @@ describe("a disk without room", () => {
     expect(readFileSync(join(folder, "index.yml"), "utf8")).toBe(before);
   });
 
+  test("was called a disk that could not be read, where it had none even to open the index", async () => {
+    const home = await homeOf({ "n/a.md": "walnut\n" });
+    for (const command of ["cleanup", "update"]) {
+      // Enough for a lock, not for the 32 KB that all who write to an index share.
+      const { stderr, exitCode } = await within(16, home, command);
+      expect([exitCode, stderr.includes("there is no space left to write")]).toEqual([1, true]);
+      expect(stderr).toContain("Free some space");
+    }
+    expect((await home.run("cleanup")).exitCode).toBe(0);
+  });
+
   test("kept cleanup from removing what it could", async () => {
     const notes = Object.fromEntries(
       Array.from({ length: 60 }, (_, n) => [`n/${n}.md`, `Note ${n}\n\n${`walnut ${n} tree `.repeat(300)}\n`]),

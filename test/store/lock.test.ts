@@ -3,7 +3,7 @@ import { chmodSync, chownSync, existsSync, readdirSync, readFileSync, statSync, 
 import { dirname, join } from "node:path";
 import { MemqError } from "../../src/errors.ts";
 import { withWriterLock, writerOf } from "../../src/store/lock.ts";
-import { toldByPs } from "../../src/store/process-facts.ts";
+import { processFacts, toldByPs } from "../../src/store/process-facts.ts";
 import { temporaryFolder, temporaryRoot } from "../temporary.ts";
 
 function newIndexPath(): string {
@@ -79,6 +79,23 @@ describe("the writer lock", () => {
     expect(writerOf(path)).toBeNull();
     expect(await withWriterLock(path, () => "done", { timeoutMs: 500 })).toBe("done");
     expect(readdirSync(dirname(path))).toEqual([]);
+  });
+
+  test("stayed held by a process that had ended where its parent did not ask for it", async () => {
+    const path = newIndexPath();
+    // The inner shell ends, and what its parent has become by then asks for no child.
+    const parent = Bun.spawn(["sh", "-c", "sh -c 'echo $$' & exec sleep 600"], { stdout: "pipe" });
+    const { value } = await parent.stdout.getReader().read();
+    const pid = Number(new TextDecoder().decode(value));
+    while (!toldByPs(pid, "state")?.startsWith("Z")) await Bun.sleep(5);
+    const { started } = processFacts(pid);
+    writeFileSync(`${path}.lock`, JSON.stringify({ pid, started }));
+    try {
+      expect(writerOf(path)).toBeNull();
+      expect(await withWriterLock(path, () => "done", { timeoutMs: 0 })).toBe("done");
+    } finally {
+      parent.kill();
+    }
   });
 
   test("is taken by one process at a time when many find a stale one", async () => {

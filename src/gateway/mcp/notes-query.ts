@@ -1,4 +1,5 @@
 import { existsSync } from "node:fs";
+import { nearestName } from "../../edit-distance.ts";
 import { MemqError } from "../../errors.ts";
 import type { EmbeddingProvider } from "../../embed/types.ts";
 import { contextOf } from "../../home/qmd-contexts.ts";
@@ -89,7 +90,7 @@ export async function askNotes(notes: NotesHome, named: string[], question: Note
       ...unsynced.map((name) => `Nothing of '${name}' is indexed yet.`),
       ...(isEmpty ? ["Nothing is indexed yet; indexing has begun."] : []),
       ...(isRaw ? ["The index is not ready for searching yet; it is being made so."] : []),
-      ...(collections.length === 0 ? ["There is no collection to search."] : []),
+      ...(collections.length > 0 ? [] : [noCollections(open) ?? "There is no collection to search."]),
       ...(meaning.reason === undefined ? [] : [meaning.reason]),
       ...(asksForMeaning(question) && !isEmpty && servingIdentity(open.index) === null ? [nothingEmbedded(open)] : []),
       ...answer.notices,
@@ -161,9 +162,23 @@ async function answerOf(
   }
 }
 
-function collectionNotFound({ qmd }: OpenQmd, name: string): MemqError {
+/** What to do where there is no collection at all; null where there are some. */
+export function noCollections({ qmd, program }: OpenQmd): string | null {
+  return qmd.home.collections.length > 0
+    ? null
+    : `There is no collection yet: \`${program} collection add FOLDER\` makes one.`;
+}
+
+/** Collections that an error names: there may be thousands. */
+const MOST_NAMED = 50;
+
+function collectionNotFound(open: OpenQmd, name: string): MemqError {
+  const names = open.qmd.home.collections.map((collection) => collection.name);
+  const nearest = nearestName(name, names);
+  const meant = nearest === undefined ? "" : `Did you mean '${nearest}'? `;
+  const more = names.length > MOST_NAMED ? ` and ${names.length - MOST_NAMED} more` : "";
   return new MemqError("COLLECTION_NOT_FOUND", `Collection not found: ${name}.`, {
-    hint: `There are: ${qmd.home.collections.map((collection) => collection.name).join(", ")}.`,
+    hint: noCollections(open) ?? `${meant}There are: ${names.slice(0, MOST_NAMED).join(", ")}${more}.`,
   });
 }
 

@@ -4,7 +4,7 @@ import type { OpenQmd } from "../../qmd/open.ts";
 import type { Program } from "../../version.ts";
 import { documentUri, readDocument } from "./notes-documents.ts";
 import { keepNotesHome } from "./notes-home.ts";
-import { askNotes } from "./notes-query.ts";
+import { askNotes, noCollections } from "./notes-query.ts";
 import { statusOf } from "./notes-status.ts";
 import { type Notes, notesTools, QUERY_INPUT, typedParts } from "./notes-tools.ts";
 import { checkedArguments } from "./schema.ts";
@@ -59,16 +59,19 @@ async function instructionsFor(open: OpenQmd): Promise<string> {
   const { qmd, program } = open;
   const { totalDocuments, needsEmbedding, hasVectorIndex, collections } = await statusOf(open);
   const names = collections.map(({ name }) => name).join(", ");
-  const embedding = !hasVectorIndex
-    ? [`Nothing is embedded yet, so only words are matched, not meaning; \`${program} embed\` changes that.`]
-    : needsEmbedding > 0
-      ? [`${needsEmbedding} documents are not embedded yet and are found by their words alone.`]
-      : [];
+  const without = noCollections(open);
+  const state = without
+    ? [without]
+    : !hasVectorIndex
+      ? [`Nothing is embedded yet, so only words are matched, not meaning; \`${program} embed\` changes that.`]
+      : needsEmbedding > 0
+        ? [`${needsEmbedding} documents are not embedded yet and are found by their words alone.`]
+        : [];
   return [
     `This server searches ${totalDocuments} Markdown documents on this machine.`,
     ...(qmd.config.globalContext === undefined ? [] : [`Context: ${qmd.config.globalContext}`]),
     ...(names === "" ? [] : [`Collections: ${names}. Call \`status\` for what each holds.`]),
-    ...embedding,
+    ...state,
     "",
     "Searching, with `query`:",
     "- `query` takes a question in plain words, and is enough most of the time.",
