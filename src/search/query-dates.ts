@@ -173,13 +173,11 @@ class Found implements QueryDates {
     return real.length > 0;
   }
 
-  /** Adds days that are counted from today. Of one day the week that follows tells too, as of any. */
+  /** Adds days that are counted from today: who counts them asks for what was written on them. */
   addRelative({ said, days, month }: RelativeDays): void {
     const [only] = days;
-    if (only !== undefined && days.length === 1) {
-      this.day(only);
-      this.told(utcMidnight(only)!, false);
-    } else for (const day of days) this.term(day, DAY_WEIGHT, true);
+    if (only !== undefined && days.length === 1) this.day(only);
+    else for (const day of days) this.term(day, DAY_WEIGHT, true);
     if (month !== undefined) this.term(month, MONTH_WEIGHT, true);
     this.addWords(said.split(/[\s']+/));
   }
