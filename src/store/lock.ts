@@ -46,9 +46,10 @@ export async function withWriterLock<T>(
   let pause: number = LOOK_MS[0];
   while (!tryLock(path)) {
     options.signal?.throwIfAborted();
-    const left = end - performance.now();
+    const now = performance.now();
+    if (!isTold && now - started >= PATIENT_MS) isTold = tellHolder(path, indexPath);
+    const left = end - now;
     if (left <= 0) throw busy(path);
-    if (!isTold && performance.now() - started >= PATIENT_MS) isTold = tellHolder(path, indexPath);
     await Bun.sleep(Math.min(pause, left));
     pause = Math.min(pause * 1.5, LOOK_MS[1]);
   }

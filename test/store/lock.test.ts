@@ -1,4 +1,4 @@
-import { describe, expect, test } from "bun:test";
+import { describe, expect, test, spyOn } from "bun:test";
 import { chmodSync, chownSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { MemqError } from "../../src/errors.ts";
@@ -153,3 +153,17 @@ test.each(["UTC", "Pacific/Auckland", "America/St_Johns"])(
     expect(Math.abs(Date.parse(`${told} UTC`) - performance.timeOrigin)).toBeLessThan(5000);
   },
 );
+
+test("a writer that a busy machine kept from looking gave up without saying whom it had waited for", async () => {
+  const path = join(temporaryFolder(), "index.sqlite");
+  const said = spyOn(console, "error").mockImplementation(() => {});
+  await withWriterLock(path, async () => {
+    const waiting = withWriterLock(path, () => {}, { timeoutMs: 1100 });
+    // It has looked once, and looks again when its time is over.
+    Bun.sleepSync(1200);
+    expect(await waiting.catch((error: unknown) => error)).toMatchObject({ code: "INDEX_BUSY" });
+  });
+  const sentences = said.mock.calls.map(([sentence]) => String(sentence));
+  said.mockRestore();
+  expect(sentences).toEqual([`Waiting for process ${process.pid}, which is writing to ${path}.`]);
+});

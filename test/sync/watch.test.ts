@@ -1,10 +1,12 @@
-import { describe, expect, jest, test } from "bun:test";
+import { afterEach, describe, expect, jest, test } from "bun:test";
 import { mkdirSync, readdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { keepFresh, type FreshnessOptions } from "../../src/sync/freshness.ts";
 import { type Changes, watchCollections } from "../../src/sync/watch.ts";
 import type { SyncReport } from "../../src/sync/report.ts";
 import { collectionOf, contentsOf, homeOf, tempFolder, writeNotes } from "./helpers.ts";
+
+afterEach(() => void jest.useRealTimers());
 
 /** Changes as they come, one by one. */
 function changesOf(collections: Parameters<typeof watchCollections>[0], overrides = {}) {
@@ -136,7 +138,6 @@ describe.each([{ recursive: false }, { recursive: true }])("watching (recursive:
     jest.advanceTimersByTime(1000 + 1500);
     await until("");
     watcher.close();
-    jest.useRealTimers();
   });
 
   test("is not disturbed by other files, nor by the folders of tools", async () => {
