@@ -404,7 +404,7 @@ describe("concurrency", () => {
     const streams = { stdin: Bun.file(input), stdout: Bun.file(output), stderr: "ignore" } as const;
     expect(await Bun.spawn(memqCommand("rpc"), { ...streams, env: childEnv() }).exited).toBe(0);
     const lines = readFileSync(output, "utf8").split("\n");
-    return lines.filter((text) => text !== "").map((text) => JSON.parse(text) as Json);
+    return lines.filter((text) => text !== "").map((text): Json => JSON.parse(text));
   }
 
   test("a burst of searches holds up neither a ping nor a cancellation behind it", async () => {
