@@ -8,13 +8,14 @@ import { benchModels } from "./bench/models.ts";
 import { benchQmdHome } from "./bench/qmd-home.ts";
 import { benchRecall } from "./bench/recall.ts";
 import { benchResponsive } from "./bench/responsive.ts";
-import { benchStart } from "./bench/start.ts";
 import { benchScale } from "./bench/scale.ts";
+import { benchSessions } from "./bench/sessions.ts";
+import { benchStart } from "./bench/start.ts";
 import { type Figure, figureLine } from "./bench/timing.ts";
 import { benchVectors } from "./bench/vectors.ts";
 import { benchWarm } from "./bench/warm.ts";
 
-const USAGE = `usage: bun scripts/bench.ts [--only start,qmd-home,models,recall,responsive,warm,scale,vectors] [--notes N] [--sizes N,N]
+const USAGE = `usage: bun scripts/bench.ts [--only start,qmd-home,models,recall,responsive,sessions,warm,scale,vectors] [--notes N] [--sizes N,N]
        [--vectors N] [--memq PATH] [--qmd PATH] [--rounds N] [--json FILE]
 Measures dist/memq, each figure that has a goal beside what it is measured against. All parts take minutes; --only start a moment.`;
 
@@ -52,6 +53,7 @@ const parts: Record<string, (folder: string) => Promise<Figure[]>> = {
   models: (folder) => benchModels(memq, folder, Math.min(rounds, 7)),
   recall: (folder) => benchRecall(memq, folder),
   responsive: (folder) => benchResponsive(memq, folder),
+  sessions: (folder) => benchSessions(memq, folder),
   warm: (folder) => benchWarm(memq, folder, Number(values.notes)),
   scale: (folder) => benchScale(memq, folder, values.sizes.split(",").map(Number)),
   vectors: (folder) => benchVectors(folder, Number(values.vectors)),

@@ -54,7 +54,7 @@ export async function recordFlush(agent: AgentHome, request: Flush): Promise<voi
 }
 
 async function writeOnce(path: string, flush: Flush): Promise<void> {
-  const ready = openReadyIndex(path);
+  const ready = openReadyIndex(path, { patienceMs: 0 });
   if (ready !== null) return writeAndClose(ready, flush);
   const write = (): void => writeAndClose(openIndex(path, { mode: "write", patienceMs: 0 }), flush);
   return withWriterLock(path, write, { timeoutMs: 0 });

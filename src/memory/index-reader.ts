@@ -16,8 +16,8 @@ export type IndexReader = {
   close(): void;
 };
 
-/** With the inodes of the file and of its journal. */
-type Held = { index: Index; inode: number; journal: number; users: number; retired: boolean };
+/** With the inode of its journal. */
+type Held = { index: Index; journal: number; users: number; retired: boolean };
 
 type Place = { path: string; extension?: VecExtension | undefined };
 type Reader = Place & { live: boolean; held: Held | null };
@@ -81,13 +81,13 @@ function currentHeld(reader: Reader): Held {
   retire(reader);
   const index = openIndex(path, { mode: "read", extension });
   if (live && index.state === "ready") keepVectorCodes(index);
-  return (reader.held = { index, inode, journal: inodeOf(`${path}-wal`), users: 0, retired: false });
+  return (reader.held = { index, journal: inodeOf(`${path}-wal`), users: 0, retired: false });
 }
 
 /** Whether the file or its journal is another one by now, or may have been prepared. */
-function isOld({ index, ...held }: Held, path: string, inode: number): boolean {
-  if (held.inode !== inode || (index.state !== "ready" && inode !== 0)) return true;
-  return held.journal !== inodeOf(`${path}-wal`) || isBehindFile(index);
+function isOld({ index, journal }: Held, path: string, inode: number): boolean {
+  if (index.inode !== inode || (index.state !== "ready" && inode !== 0)) return true;
+  return journal !== inodeOf(`${path}-wal`) || isBehindFile(index);
 }
 
 function retire(reader: Reader): void {
@@ -109,7 +109,7 @@ function noted(reader: Reader, error: unknown, own: Held): unknown {
   if (isDiskFault(error) && reader.held === own) retire(reader);
   if (!isDamage(error) || own.index.state !== "ready") return error;
   // Pages from before and after a change don't fit together, and nothing is wrong with the file.
-  if (!isBehindFile(own.index)) reportDamage(path, own.inode);
+  if (!isBehindFile(own.index)) reportDamage(path, own.index.inode);
   if (reader.held === own) retire(reader);
   return new DamageMet("INDEX_DAMAGED", `The index ${path} is damaged.`, {
     hint: "The next update sets it aside and rebuilds it from your notes.",

@@ -76,9 +76,13 @@ export async function deepSearch(engine: SearchEngine, request: DeepRequest): Pr
   // A note that is written anew gets other passages: what is found, ranked and cited is read from one state of the index.
   const { lists, cited, parsed } = inSnapshot(engine.index, () => {
     const lists = found.lists();
-    const parsed = withBegunWords(engine.index, parseQuery(primary, request.profile.grammar, request.asOf), {
-      onlyWords: !engine.provider,
-    });
+    const parsed = withBegunWords(
+      engine.index,
+      parseQuery(primary, request.profile.grammar, request.asOf, request.timeZone),
+      {
+        onlyWords: !engine.provider,
+      },
+    );
     const rows = orderedRows(engine, inner, lists, request.rrf);
     const cited = cite(rows, most, {
       index: engine.index,
@@ -192,7 +196,7 @@ function keywordList(
 ): QueryList {
   // What a model wrote is in qmd's grammar, whoever asks.
   const grammar = typed ? request.profile.grammar : "qmd";
-  const parsed = withBegunWords(engine.index, parseQuery(query, grammar, request.asOf), {
+  const parsed = withBegunWords(engine.index, parseQuery(query, grammar, request.asOf, request.timeZone), {
     byModel: !typed,
     onlyWords: !engine.provider,
   });

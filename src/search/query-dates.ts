@@ -1,4 +1,5 @@
-import { DAY_MS, utcMidnight } from "../notes/dates.ts";
+import { DAY_MS, dateInZone, utcMidnight } from "../notes/dates.ts";
+import { mayBeRelative, relativeDays, type RelativeDays } from "./relative-days.ts";
 import { isAscii } from "./scripts.ts";
 
 /** A term of the index that stands for a day or month of the query: `2023-06-27`, `2023-06`; `27.06.2023`. */
@@ -92,14 +93,17 @@ const OTHER_YEAR = 0.5;
 /**
  * The days and months of a query, and the numbers and months it names them by. The terms are ISO dates, since dated notes are named by
  * them and hardly anybody asks by them. What happened on a day is told on it or in the days after, so the notes of the week that follows
- * count too, the less the later. A day without a year counts where `now`, in milliseconds since 1970, is given.
+ * count too, the less the later. A day without a year, or that is counted from today in `timeZone` (by default the system's), counts where
+ * `now`, in milliseconds since 1970, is given.
  */
-export function datesOf(text: string, now?: number): QueryDates {
+export function datesOf(text: string, now?: number, timeZone?: string): QueryDates {
   const found = new Found();
   const isDated = HINT.test(text);
-  if (!isDated && (now === undefined || !DAY_HINT.test(text))) return found;
+  const isRelative = now !== undefined && mayBeRelative(text);
+  if (!isDated && !isRelative && (now === undefined || !DAY_HINT.test(text))) return found;
   // Shapes try every way to share out a run of blanks between their parts: of thousands, for minutes.
   let rest = withoutAccents(text).replace(/\s+/gu, " ");
+  if (isRelative) for (const days of relativeDays(rest, dateInZone(now, timeZone))) found.addRelative(days);
   if (!isDated && !MONTH_HINT.test(rest)) return found;
   const { dated, yearless } = shapesFor(rest);
   for (const { pattern, orders } of isDated ? dated : [])
@@ -167,6 +171,15 @@ class Found implements QueryDates {
     }
     if (real.length > 0) this.addWords([d, m]);
     return real.length > 0;
+  }
+
+  /** Adds days that are counted from today: who counts them asks for what was written on them. */
+  addRelative({ said, days, month }: RelativeDays): void {
+    const [only] = days;
+    if (only !== undefined && days.length === 1) this.day(only);
+    else for (const day of days) this.term(day, DAY_WEIGHT, true);
+    if (month !== undefined) this.term(month, MONTH_WEIGHT, true);
+    this.addWords(said.split(/[\s']+/));
   }
 
   private addWords(words: (string | undefined)[]): void {

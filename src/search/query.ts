@@ -57,9 +57,9 @@ const MAX_PHRASES = 32;
 
 /**
  * Reads a query. Never throws: whatever is typed is words, except what the grammar says. A day without its year is the last one before
- * `asOf`, in milliseconds since 1970.
+ * `asOf`, in milliseconds since 1970, and yesterday the one before its day in `timeZone` (the system's when absent).
  */
-export function parseQuery(typed: string, grammar: Grammar, asOf = Date.now()): ParsedQuery {
+export function parseQuery(typed: string, grammar: Grammar, asOf = Date.now(), timeZone?: string): ParsedQuery {
   const text = cutAtGrapheme(typed, MAX_QUERY_CHARS);
   const segments = grammar === "qmd" ? qmdSegments(text) : plainSegments(text);
   const wanted = segments.filter((segment) => !segment.excluded);
@@ -70,7 +70,7 @@ export function parseQuery(typed: string, grammar: Grammar, asOf = Date.now()): 
   const { kept, onlyStopWords } = withoutStopWords(tokens, new Set(phrases.flat()));
   const parsed = {
     text: cleaned,
-    terms: withDates(queryTerms(kept), datesOf(cleaned, asOf)),
+    terms: withDates(queryTerms(kept), datesOf(cleaned, asOf, timeZone)),
     phrases,
     demandPhrases: grammar === "qmd",
     excluded,

@@ -38,7 +38,9 @@ export async function search(
   if (query === "" || scope.collections.length === 0 || request.limit < 1) return emptyAnswer();
   const isAlone = !engine.provider;
   const parsed = inSnapshot(engine.index, () =>
-    withBegunWords(engine.index, parseQuery(query, profile.grammar, request.asOf), { onlyWords: isAlone }),
+    withBegunWords(engine.index, parseQuery(query, profile.grammar, request.asOf, request.timeZone), {
+      onlyWords: isAlone,
+    }),
   );
   const legScope = {
     ...scope,

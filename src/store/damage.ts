@@ -20,17 +20,19 @@ function noFile(path: string, what: string): MemqError {
 }
 
 /**
- * What is wrong with a file that should be an index, as far as that shows without opening it; null when nothing does. SQLite alone may
- * open it: a process that closes any handle of a file loses the locks that SQLite holds on it, and then others take its journal
- * away. Throws `NO_FILE` for what is no file.
+ * What is wrong with a file that should be an index, as far as that shows without opening it; null when nothing does, or when it was
+ * taken away since somebody saw it. SQLite alone may open it: a process that closes any handle of a file loses the locks that SQLite
+ * holds on it, and then others take its journal away. Throws `NO_FILE` for what is no file.
  */
 export function damageOf(path: string): string | null {
   // Before the size: a new file gets its first page, then this.
-  const isOpenedElsewhere = existsSync(`${path}-shm`);
-  const stats = statSync(path);
+  const shm = statSync(`${path}-shm`, { throwIfNoEntry: false });
+  const stats = statSync(path, { throwIfNoEntry: false });
+  if (stats === undefined) return null;
   if (!stats.isFile()) throw noFile(path, stats.isDirectory() ? "A folder" : OTHER);
-  // Whoever still reads what an emptied file held has a lock on it, and would keep a writer waiting.
-  if (stats.size === 0) return isOpenedElsewhere ? "emptied" : null;
+  // Whoever still reads what an emptied file held has a lock on it, and would keep a writer waiting. What a deleted index left beside
+  // itself is older than the file that somebody is just making; where the system does not tell the ages, both are 0.
+  if (stats.size === 0) return shm !== undefined && shm.birthtimeMs >= stats.birthtimeMs ? "emptied" : null;
   if (stats.size < LEAST_BYTES) return NO_DATABASE;
   return isReported(path, stats.ino) ? "malformed" : null;
 }
@@ -50,17 +52,17 @@ export function reportDamage(path: string, inode = statSync(path, { throwIfNoEnt
   }
 }
 
-/** Path of the index that was opened last. */
-let lastOpened: string | null = null;
+/** The index that was opened last. */
+let lastOpened: { path: string; inode: number } | null = null;
 
 /** Remembers the index that this process works with, for `reportDamageMet`. */
-export function rememberOpened(path: string): void {
-  lastOpened = path;
+export function rememberOpened(path: string, inode: number): void {
+  lastOpened = { path, inode };
 }
 
 /** Reports the index that a failing command worked with, when SQLite's damage is what it failed of. */
 export function reportDamageMet(error: unknown): void {
-  if (lastOpened !== null && isDamage(error)) reportDamage(lastOpened);
+  if (lastOpened !== null && isDamage(error)) reportDamage(lastOpened.path, lastOpened.inode);
 }
 
 function isReported(path: string, inode: number): boolean {
@@ -83,9 +85,9 @@ const handles = new Map<string, { inode: number; file: number }>();
 
 /** Whether a file carries our mark; one that doesn't may still be ours, since the mark reaches the file with the next checkpoint. */
 export function hasMark(path: string): boolean {
-  const stats = statSync(path);
+  const stats = statSync(path, { throwIfNoEntry: false });
   // What is no file is refused by who opens it; only looking into a pipe would wait for somebody.
-  if (!stats.isFile()) return false;
+  if (stats?.isFile() !== true) return false;
   const inode = stats.ino;
   let handle = handles.get(path);
   if (handle?.inode !== inode) {

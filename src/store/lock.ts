@@ -12,7 +12,7 @@ import {
 import { basename, dirname, join } from "node:path";
 import { MemqError } from "../errors.ts";
 import { patienceMs } from "./patience.ts";
-import { processStart } from "./process-facts.ts";
+import { processFacts } from "./process-facts.ts";
 
 const DEFAULT_WAIT_MS = 120_000;
 
@@ -46,9 +46,10 @@ export async function withWriterLock<T>(
   let pause: number = LOOK_MS[0];
   while (!tryLock(path)) {
     options.signal?.throwIfAborted();
-    const left = end - performance.now();
+    const now = performance.now();
+    if (!isTold && now - started >= PATIENT_MS) isTold = tellHolder(path, indexPath);
+    const left = end - now;
     if (left <= 0) throw busy(path);
-    if (!isTold && performance.now() - started >= PATIENT_MS) isTold = tellHolder(path, indexPath);
     await Bun.sleep(Math.min(pause, left));
     pause = Math.min(pause * 1.5, LOOK_MS[1]);
   }
@@ -211,15 +212,16 @@ function isAlive(holder: Holder): boolean {
   } catch (error) {
     if ((error as { code?: string }).code !== "EPERM") return false;
   }
-  const started = processStart(holder.pid);
+  const { started, hasEnded } = processFacts(holder.pid);
+  if (hasEnded) return false;
   return started === null || holder.started === "" || started === holder.started;
 }
 
 let ownStart: string | undefined;
 
-/** As `processStart`, for this process; "" when that can't be told. */
+/** When this process was started; "" when that can't be told. */
 function ownStartTime(): string {
-  return (ownStart ??= processStart(process.pid) ?? "");
+  return (ownStart ??= processFacts(process.pid).started ?? "");
 }
 
 function busy(path: string): MemqError {

@@ -41,15 +41,23 @@ export function openIndex(
 }
 
 function openForReading(path: string): Index {
-  if (!existsSync(path)) return emptyIndex(path, "missing", []);
-  const damage = damageOf(path);
-  if (damage !== null) return damagedIndex(path, damage);
-  let db: Database | undefined;
   try {
-    const { frozenAt, ...connection } = connectReadOnly(path, patienceMs(READER_BUSY_MS));
-    db = connection.db;
+    const found = unreplaced(path, (inode) => {
+      const damage = damageOf(path);
+      return damage === null ? readerOf({ path, inode }) : damagedIndex(path, damage);
+    });
+    return found ?? emptyIndex(path, "missing", []);
+  } catch (error) {
+    if (!isDamage(error)) throw unreadable(path, error);
+    return damagedIndex(path, damageMet(error));
+  }
+}
+
+function readerOf(file: Pick<Index, "path" | "inode">): Index {
+  const { db, frozenAt } = connectReadOnly(file.path, patienceMs(READER_BUSY_MS));
+  try {
     const tables = tableNames(db);
-    refuseUnusable(db, tables, path);
+    refuseUnusable(db, tables, file.path);
     const { version, isUncut } = schemaState(db, tables);
     const ready = version === SCHEMA_VERSION && !isUncut;
     if (!ready) {
@@ -60,14 +68,35 @@ function openForReading(path: string): Index {
     db.run("PRAGMA query_only = 1");
     db.run(`PRAGMA cache_size = -${expectsMuchWork() ? READER_CACHE_KB : ONE_SEARCH_CACHE_KB}`);
     return {
-      ...indexOf(db, path, "read", ready ? "ready" : "unprepared", []),
+      ...indexOf(db, file, "read", ready ? "ready" : "unprepared", []),
       isShared: ready && hasQmdTriggers(tables),
       frozenAt,
     };
   } catch (error) {
-    db?.close();
-    if (!isDamage(error)) throw unreadable(path, error);
-    return damagedIndex(path, damageMet(error));
+    db.close();
+    throw error;
+  }
+}
+
+/** How often a file that is replaced again and again is opened again. */
+const REPLACEMENTS = 5;
+
+/**
+ * What `open` makes of the file with this inode, null where there is none. Once more when another process has replaced the file meanwhile,
+ * as the writer does that sets a damaged one aside: what was opened then may be the one file with the other's journal.
+ */
+function unreplaced<T extends { close(): void } | string | null>(path: string, open: (inode: number) => T): T | null {
+  for (let attempt = 1; ; attempt++) {
+    const inode = inodeOf(path);
+    if (inode === 0) return null;
+    const isLast = attempt > REPLACEMENTS;
+    try {
+      const opened = open(inode);
+      if (isLast || inodeOf(path) === inode) return opened;
+      if (typeof opened === "object") opened?.close();
+    } catch (error) {
+      if (isLast || inodeOf(path) === inode) throw error;
+    }
   }
 }
 
@@ -90,25 +119,34 @@ function openForWriting(path: string, patienceMs: number): Index {
 }
 
 /**
- * Opens an index for one short statement beside whoever holds the writer's lock: nothing is created, migrated or set aside. Null where
- * one of these would be needed first, which takes the lock. A busy file throws `INDEX_BUSY` at once.
+ * Opens an index for short transactions beside whoever holds the writer's lock: nothing is created, migrated or set aside. Null where
+ * one of these would be needed first, which takes the lock; one that qmd has opened since is `isShared`. A file that is busy for longer
+ * than `patienceMs` throws `INDEX_BUSY`.
  */
-export function openReadyIndex(path: string): Index | null {
-  if (!existsSync(path) || (damageOf(path) ?? damageBeforeWriting(path, 0)) !== null) return null;
-  let db: Database | undefined;
-  try {
-    db = new Database(path, { readwrite: true });
-    db.run("PRAGMA busy_timeout = 0; PRAGMA synchronous = NORMAL");
-    const tables = tableNames(db);
-    refuseUnusable(db, tables, path);
-    if (schemaState(db, tables).version === SCHEMA_VERSION) return indexOf(db, path, "write", "ready", []);
-    db.close();
-    return null;
-  } catch (error) {
-    db?.close();
-    if (isDamage(error)) return null;
-    throw unreadable(path, error);
-  }
+export function openReadyIndex(path: string, options: { patienceMs?: number } = {}): Index | null {
+  const patience = options.patienceMs ?? patienceMs(WRITER_BUSY_MS);
+  return unreplaced(path, (inode) => {
+    if ((damageOf(path) ?? damageBeforeWriting(path, patience)) !== null) return null;
+    let db: Database | undefined;
+    try {
+      db = new Database(path, { readwrite: true });
+      db.run(`PRAGMA busy_timeout = ${patience}`);
+      setUpWriter(db);
+      const tables = tableNames(db);
+      refuseUnusable(db, tables, path);
+      if (schemaState(db, tables).version === SCHEMA_VERSION)
+        return {
+          ...indexOf(db, { path, inode }, "write", "ready", []),
+          isShared: qmdWasHere(db, tables),
+        };
+      db.close();
+      return null;
+    } catch (error) {
+      db?.close();
+      if (isDamage(error)) return null;
+      throw unreadable(path, error);
+    }
+  });
 }
 
 /** A configured path may name a note or any other file by mistake: only what is called like an index is set aside. */
@@ -125,21 +163,24 @@ function refuseOtherFile(path: string): void {
  * for whoever has the file to himself.
  */
 export function damageBeforeWriting(path: string, patienceMs: number): string | null {
-  let db: Database | undefined;
-  try {
-    db = connectReadOnly(path, patienceMs).db;
-    refuseUnusable(db, tableNames(db), path);
-    return null;
-  } catch (error) {
-    if (isDamage(error)) return damageMet(error);
-    throw unreadable(path, error);
-  } finally {
-    db?.close();
-  }
+  return unreplaced(path, () => {
+    let db: Database | undefined;
+    try {
+      db = connectReadOnly(path, patienceMs).db;
+      refuseUnusable(db, tableNames(db), path);
+      return null;
+    } catch (error) {
+      if (isDamage(error)) return damageMet(error);
+      throw unreadable(path, error);
+    } finally {
+      db?.close();
+    }
+  });
 }
 
 function connectForWriting(path: string, warnings: string[], patienceMs: number): Index {
   createPrivately(path);
+  const inode = inodeOf(path);
   const db = new Database(path, { readwrite: true, create: true });
   try {
     db.run(`PRAGMA busy_timeout = ${patienceMs}`);
@@ -147,18 +188,22 @@ function connectForWriting(path: string, warnings: string[], patienceMs: number)
     const tables = tableNames(db);
     refuseUnusable(db, tables, path);
     switchToWal(db, patienceMs);
-    db.run(
-      "PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -32000",
-    );
-    // The journal may hold 32 MB before it is written back: each time the disk is waited for twice.
-    db.run("PRAGMA wal_autocheckpoint = 8000");
+    setUpWriter(db);
     if (schemaState(db, tables).version !== SCHEMA_VERSION || qmdWasHere(db, tables)) migrate(db);
     probe(db);
-    return indexOf(db, path, "write", "ready", warnings);
+    return indexOf(db, { path, inode }, "write", "ready", warnings);
   } catch (error) {
     db.close();
     throw error;
   }
+}
+
+function setUpWriter(db: Database): void {
+  db.run(
+    "PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -32000",
+  );
+  // The journal may hold 32 MB before it is written back: each time the disk is waited for twice.
+  db.run("PRAGMA wal_autocheckpoint = 8000");
 }
 
 /** Reads a row of each table, so that damage in a root page shows now and not in the middle of a sync. */
@@ -222,7 +267,7 @@ function connectReadOnly(path: string, patienceMs: number): { db: Database; froz
 function emptyIndex(path: string, state: "missing" | "damaged", warnings: string[]): Index {
   const db = new Database(":memory:");
   migrate(db);
-  return indexOf(db, path, "read", state, warnings);
+  return indexOf(db, { path, inode: 0 }, "read", state, warnings);
 }
 
 /** For a file that holds only another program's tables: the queries of a reader find these, empty. */
@@ -238,11 +283,17 @@ function emptyQmdTables(): string {
       include_by_default INTEGER, update_command TEXT, context TEXT);`;
 }
 
-function indexOf(db: Database, path: string, mode: Index["mode"], state: Index["state"], warnings: string[]): Index {
-  if (state === "ready") rememberOpened(path);
+function indexOf(
+  db: Database,
+  file: Pick<Index, "path" | "inode">,
+  mode: Index["mode"],
+  state: Index["state"],
+  warnings: string[],
+): Index {
+  if (state === "ready") rememberOpened(file.path, file.inode);
   return {
     db,
-    path,
+    ...file,
     mode,
     state,
     isShared: false,
@@ -289,6 +340,11 @@ function unreadable(path: string, error: unknown): Error {
 
 function isBusy(error: unknown): boolean {
   return /^SQLITE_(BUSY|LOCKED)/.test((error as { code?: string } | null)?.code ?? "");
+}
+
+/** 0 where there is no file. */
+function inodeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.ino ?? 0;
 }
 
 function createPrivately(path: string): void {

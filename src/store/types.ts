@@ -98,6 +98,8 @@ export type Index = {
   readonly state: "ready" | "unprepared" | "missing" | "damaged";
   /** Whether qmd has opened the file since we last wrote: documents that it added have no passages yet. */
   readonly isShared: boolean;
+  /** The inode of the file, taken before it was opened: whoever has put another one in its place since does not change it. */
+  readonly inode: number;
   /** Of a connection that takes the file for one that never changes: the file as it then was. Null of all others. */
   readonly frozenAt: string | null;
   /** Sentences for people: what was set aside, and why. */

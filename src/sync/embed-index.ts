@@ -2,11 +2,10 @@ import { openProvider } from "../embed/registry.ts";
 import { MemqError, messageOf } from "../errors.ts";
 import type { Home } from "../home/types.ts";
 import { withWriterLock } from "../store/lock.ts";
-import { openIndex } from "../store/open.ts";
 import { clearVectors } from "../store/vectors.ts";
 import { embedMissing, type EmbedResult } from "./embed-missing.ts";
 import type { SyncProgress } from "./report.ts";
-import { lockedPath } from "./sync-lock.ts";
+import { lockedPath, openForEmbedding } from "./sync-lock.ts";
 
 export type EmbedOptions = {
   /** Only passages of these collections. */
@@ -29,7 +28,7 @@ export function embedIndex(home: Home, options: EmbedOptions): Promise<EmbedResu
     async () => {
       const onWait = (waiting: string): void => onProgress({ phase: "embed", done: 0, total: 0, waiting });
       const dimensions = force ? await triedProvider(home, signal, onWait) : undefined;
-      const index = openIndex(home.indexPath, { mode: "write", extension: home.extension });
+      const index = await openForEmbedding(home, { signal });
       try {
         if (force) clearVectors(index, collections === undefined ? {} : { collections });
         return await embedMissing({

@@ -22,7 +22,7 @@ import type { EmbedResult } from "./embed-missing.ts";
 import { type CollectionReport, syncCancelled, type SyncProgress, type SyncReport } from "./report.ts";
 import { settleRenaming } from "./rename-collection.ts";
 import { scanCollections, type CollectionScan } from "./scan.ts";
-import { lockedPath } from "./sync-lock.ts";
+import { lockedPath, openForEmbedding } from "./sync-lock.ts";
 import { breathe, removeInBatches, syncCollection, type CollectionRun, wasSynced } from "./sync-collection.ts";
 
 export type SyncOptions = {
@@ -79,26 +79,24 @@ export async function syncIndex(home: Home, options: SyncOptions = {}): Promise<
 
 /** `syncIndex` for a caller that holds the writer lock. Damage that shows on the way makes it begin again with a new index. */
 export async function syncLockedIndex(home: Home, options: SyncOptions): Promise<SyncReport> {
-  const sync = async (): Promise<SyncReport> => {
-    const { patienceMs } = options;
-    const index = openIndex(home.indexPath, {
-      mode: "write",
-      extension: home.extension,
-      ...(patienceMs !== undefined && { patienceMs }),
-    });
+  for (let attempt = 1; ; attempt++) {
+    const index = await openedForSync(home, options);
     try {
       return await syncOpenIndex(index, home, options);
+    } catch (error) {
+      if (!isDamage(error) || attempt === 2) throw error;
+      reportDamage(home.indexPath, index.inode);
     } finally {
       index.close();
     }
-  };
-  try {
-    return await sync();
-  } catch (error) {
-    if (!isDamage(error)) throw error;
-    reportDamage(home.indexPath);
-    return sync();
   }
+}
+
+async function openedForSync(home: Home, { collections, patienceMs, signal }: SyncOptions): Promise<Index> {
+  const patience = patienceMs === undefined ? {} : { patienceMs };
+  if (lockedPath(home.indexPath, collections) !== home.indexPath)
+    return openForEmbedding(home, { ...patience, signal });
+  return openIndex(home.indexPath, { mode: "write", extension: home.extension, ...patience });
 }
 
 /** `syncIndex` for a caller that holds the writer lock and has the index open. */

@@ -1,4 +1,5 @@
 import { resolve } from "node:path";
+import { inTodaysMs } from "../work.ts";
 
 const root = resolve(import.meta.dir, "../..");
 
@@ -26,6 +27,21 @@ export async function memq(
     stderr: "pipe",
   });
   return outcomeOf(child);
+}
+
+/** The same, with the processor's time that the program took, in milliseconds of a machine of today. */
+export async function memqWork(
+  args: readonly string[],
+  options: { env?: Record<string, string>; cwd?: string } = {},
+): Promise<Outcome & { workMs: number }> {
+  const child = Bun.spawn(memqCommand(...args), {
+    ...options,
+    env: childEnv(options.env),
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  const outcome = await outcomeOf(child);
+  return { ...outcome, workMs: inTodaysMs(Number(child.resourceUsage()?.cpuTime.total ?? 0) / 1000) };
 }
 
 /** What a child wrote till its end. */

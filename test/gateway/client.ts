@@ -18,7 +18,7 @@ export type Client = {
   unasked(): Promise<Json>;
   messages: Json[];
   /** Closes the input and waits for the end. */
-  end(): Promise<{ exitCode: number; ms: number; stderr: string }>;
+  end(): Promise<{ exitCode: number; stderr: string }>;
   exited: Promise<number>;
   pid: number;
 };
@@ -91,10 +91,8 @@ export function startRpc(
     },
     messages,
     async end() {
-      const started = performance.now();
       void child.stdin.end();
-      const exitCode = await child.exited;
-      return { exitCode, ms: performance.now() - started, stderr: await stderr };
+      return { exitCode: await child.exited, stderr: await stderr };
     },
     exited: child.exited,
     pid: child.pid,

@@ -291,11 +291,9 @@ describe("transcripts", () => {
 describe("a living process", () => {
   test("finds a note that another process wrote, and answers 20 sessions at once", async () => {
     const { client, home } = await open({ "MEMORY.md": "# Start", "memory/a.md": "alpha" }, { watch: true });
-    const started = performance.now();
     const writer = Bun.spawn(["sh", "-c", 'printf "the osprey returned\\n" > memory/new.md'], { cwd: home.workspace });
     expect(await writer.exited).toBe(0);
     await change(client, "added", 1);
-    expect(performance.now() - started).toBeLessThan(3000);
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, n) =>
         client.call("memory.search", { query: "osprey", sessionKey: `agent:main:discord:direct:${n}` }),

@@ -71,11 +71,11 @@ describe("the first update", () => {
   });
 
   test("waits for startupDelayMs where startup is idle, and for nobody to ask", async () => {
-    const agent = await openAgent({ qmd: { update: { ...QUIET, startup: "idle", startupDelayMs: 400 } } });
     const started = performance.now();
+    const agent = await openAgent({ qmd: { update: { ...QUIET, startup: "idle", startupDelayMs: 1500 } } });
     expect(agent.hello.status.files).toBe(0);
     expect(await agent.changed()).toMatchObject({ added: 2 });
-    expect(performance.now() - started).toBeGreaterThan(300);
+    expect(performance.now() - started).toBeGreaterThan(1490);
   });
 });
 
@@ -87,29 +87,28 @@ describe("further updates", () => {
     expect(await agent.changed()).toMatchObject({ added: 1 });
   });
 
-  test("are debounceMs apart, and what called for one earlier is not forgotten", async () => {
+  test("come debounceMs after the one before for what is written meanwhile", async () => {
     const agent = await openAgent({
-      qmd: { update: { ...QUIET, debounceMs: 1200 } },
+      qmd: { update: { ...QUIET, debounceMs: 200 } },
       memorySearch: { sync: { watchDebounceMs: 20 } },
       watch: true,
     });
     expect(agent.hello.capabilities.watch).toBe(true);
     await agent.changed();
-    const times = [performance.now()];
     for (const name of ["a", "b"]) {
       agent.write({ [`memory/${name}.md`]: `Hedgehog ${name}.\n` });
       expect(await agent.changed()).toMatchObject({ added: 1 });
-      times.push(performance.now());
     }
-    const [boot = 0, first = 0, second = 0] = times;
-    expect(Math.min(first - boot, second - first)).toBeGreaterThan(1000);
-    // What a gateway asks for does not wait, and neither does what it wrote through us.
+  });
+
+  test("wait for nothing where a gateway asks for one, or wrote through us", async () => {
+    // Longer than the test may take.
+    const agent = await openAgent({ qmd: { update: { ...QUIET, debounceMs: 600_000 } } });
+    await agent.changed();
     agent.write({ "memory/c.md": "Hedgehog c.\n" });
     expect(await agent.client.call("memory.index")).toMatchObject({ added: 1 });
     await agent.client.call("memory.append", { text: "The hedgehog was weighed." });
-    const asked = performance.now();
-    await agent.changed();
-    expect(performance.now() - asked).toBeLessThan(1000);
+    expect(await agent.changed()).toMatchObject({ added: 1 });
   });
 
   test("take in the first note of an agent that had none, of which nothing is said", async () => {
@@ -274,9 +273,7 @@ describe("embedding", () => {
 
     embedder.mood = "hanging";
     agent.write({ "memory/new.md": "A new hedgehog.\n" });
-    const started = performance.now();
     expect(await agent.client.call("memory.index")).toMatchObject({ added: 1, embedded: 0 });
-    expect(performance.now() - started).toBeLessThan(4000);
     embedder.mood = "well";
     expect(await agent.client.call("memory.index")).toMatchObject({ embedded: 1 });
   });

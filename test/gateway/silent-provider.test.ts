@@ -6,6 +6,9 @@ import { makeHome, startRpc } from "./client.ts";
 
 setDefaultTimeout(20_000);
 
+/** Longer than a test may take: who waits for what hangs never answers. */
+const PATIENT_MS = 600_000;
+
 test("a provider that gives no answer slows one search and not the following ones, and is asked again in time", async () => {
   const server = standIn(openAiWire);
   const home = makeHome({
@@ -21,24 +24,19 @@ test("a provider that gives no answer slows one search and not the following one
   };
   await client.call("initialize", { ...home, watch: false, config: { agents: { defaults: { memorySearch } } } });
   await client.call("memory.index");
-  const search = async (query: string) => {
-    const started = performance.now();
-    const answer = await client.call("memory.search", { query, deadlineMs: 900 });
-    return { answer, ms: performance.now() - started };
-  };
-  expect((await search("heron")).answer).toMatchObject({ mode: "hybrid" });
+  const search = (query: string, deadlineMs: number) => client.call("memory.search", { query, deadlineMs });
+  expect(await search("heron", PATIENT_MS)).toMatchObject({ mode: "hybrid" });
   server.misbehave.hang = true;
-  const slow = await search("the heron");
-  expect(slow.answer).toMatchObject({ mode: "keyword", degraded: ["vector"], results: [{ path: "memory/a.md" }] });
+  const slow = await search("the heron", 900);
+  expect(slow).toMatchObject({ mode: "keyword", degraded: ["vector"], results: [{ path: "memory/a.md" }] });
   const asked = server.asked.length;
   for (const query of ["a heron", "heron pond", "which heron"]) {
-    const { answer, ms } = await search(query);
+    const answer = await search(query, PATIENT_MS);
     expect(answer).toMatchObject({ mode: "keyword", degraded: ["vector"], results: [{ path: "memory/a.md" }] });
-    expect(ms).toBeLessThan(slow.ms / 2);
   }
   expect(server.asked.length).toBe(asked);
   server.misbehave.hang = false;
-  while ((await search("heron again")).answer["mode"] !== "hybrid") await Bun.sleep(100);
+  while ((await search("heron again", PATIENT_MS))["mode"] !== "hybrid") await Bun.sleep(100);
   await client.end();
   await server.stop();
 });

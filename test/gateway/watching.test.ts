@@ -30,10 +30,8 @@ describe("a living process", () => {
     const { client, home, hello, changed } = await open();
     expect(hello.capabilities.watch).toBe(true);
     expect(await changed()).toMatchObject({ added: 2 });
-    const started = performance.now();
     writeFileSync(join(home.workspace, "memory/new.md"), "Hedgehogs hibernate in the garage.\n");
     expect(await changed()).toMatchObject({ added: 1, changed: 0, removed: 0 });
-    expect(performance.now() - started).toBeLessThan(3000);
     expect((await client.call("memory.search", { query: "hedgehogs" })).results[0].path).toBe("memory/new.md");
   });
 

@@ -12,6 +12,7 @@ import {
 } from "../../src/home/index-yml-edit.ts";
 import { readQmdConfig } from "../../src/home/index-yml.ts";
 import { temporaryFolder } from "../temporary.ts";
+import { processorMs } from "../work.ts";
 
 const folder = temporaryFolder("yml-lines-");
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -94,10 +95,9 @@ test("each key was compared with all others of its map, and ten thousand collect
   const keys = Array.from({ length: 10_000 }, (_, at) => `/d${at}: x`);
   const text = `collections:\n  n: {path: /n, context: {${keys.join(", ")}}}\n`;
   const cpuMs = async (work: () => unknown): Promise<number> => {
-    const before = process.cpuUsage();
+    const spent = processorMs();
     await work();
-    const { user, system } = process.cpuUsage(before);
-    return (user + system) / 1000;
+    return spent();
   };
   const path = fresh(text);
   const parse = (): unknown => parseDocument(text, { uniqueKeys: false });

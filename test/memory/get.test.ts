@@ -7,6 +7,7 @@ import type { Home } from "../../src/home/types.ts";
 import { MAX_NOTE_BYTES } from "../../src/notes/decode.ts";
 import { readNote } from "../../src/memory/get.ts";
 import { temporaryFolder } from "../temporary.ts";
+import { workMeter } from "../work.ts";
 
 const SECRET = "the secret outside";
 let root = "";
@@ -169,10 +170,10 @@ describe("windows", () => {
   });
 
   test("a name longer than any path is refused without being looked for", () => {
-    const began = performance.now();
+    const spent = workMeter();
     for (const name of ["a/".repeat(100_000), "../".repeat(60_000), "%2e%2e/".repeat(50_000), "memory/".repeat(50_000)])
       expect(get(`${name}x.md`)).toMatchObject({ disabled: true, code: "MEMORY_PATH_NOT_ALLOWED" });
-    expect(performance.now() - began).toBeLessThan(2000);
+    expect(spent()).toBeLessThan(2000);
   });
 
   test("lines end with or without a carriage return", () => {

@@ -53,9 +53,8 @@ test.each(["qmd", "memq"] as const)(
   async (kind) => {
     const home = await broughtAlong();
     const release = await writer(kind, home);
-    const began = performance.now();
+    // The writer is held till `release`: who waited for it would never end.
     const waiting = await home.run("search", "router", "--json");
-    expect(performance.now() - began).toBeLessThan(10_000);
     expect(waiting).toMatchObject({ exitCode: 0, stdout: "[]\n" });
     expect(waiting.stderr).toMatch(/another process|in use/i);
     expect(waiting.stderr).toContain("until the index could be made ready");

@@ -3,6 +3,7 @@ import { array, assert, property, constantFrom } from "fast-check";
 import picomatch from "picomatch";
 import { anyOf, writtenOut } from "../../src/sync/globs.ts";
 import { homesUntilEnd } from "./homes.ts";
+import { workMeter } from "../work.ts";
 
 const qmdHome = homesUntilEnd();
 
@@ -61,13 +62,13 @@ test("what is not refused fails at once on a long name (property)", () => {
   const name = "ab".repeat(15);
   assert(
     property(array(sign, { minLength: 4, maxLength: 30 }), (signs) => {
-      const started = performance.now();
+      const spent = workMeter();
       try {
         matchesGlob(`${signs.join("")}Z`, name);
       } catch (error) {
         expect(error).toMatchObject({ code: "BAD_PATTERN" });
       }
-      expect([signs.join(""), performance.now() - started < 2000]).toEqual([signs.join(""), true]);
+      expect([signs.join(""), spent() < 2000]).toEqual([signs.join(""), true]);
     }),
     { numRuns: 2000 },
   );

@@ -5,6 +5,7 @@ import { parseQuery } from "../../src/search/query.ts";
 import { analyse } from "../../src/search/tokens.ts";
 import { documentsById } from "../../src/store/documents.ts";
 import { type Notes, type TestHome, testHome } from "./homes.ts";
+import { workMeter } from "../work.ts";
 
 const homes: TestHome[] = [];
 async function homeWith(notes: Notes): Promise<TestHome> {
@@ -156,9 +157,9 @@ describe("a very long query", () => {
     );
     const home = await homeWith(notes);
     const words = Array.from({ length: 100_000 }, (_, n) => `w${n + 7}`).join(" ");
-    const startedAt = performance.now();
+    const spent = workMeter();
     const answer = await home.ask(words);
-    expect(performance.now() - startedAt).toBeLessThan(3000);
+    expect(spent()).toBeLessThan(3000);
     expect(answer.hits.length).toBeGreaterThan(0);
     expect(answer.notices.join(" ")).toContain("The query is long");
   });

@@ -3,6 +3,7 @@ import { assert, property, string } from "fast-check";
 import { datesOf } from "../../src/search/query-dates.ts";
 import { indexTokens } from "../../src/search/tokens.ts";
 import { testHome } from "./homes.ts";
+import { workMeter } from "../work.ts";
 
 function found(text: string): string[] {
   return datesOf(text).terms.flatMap(({ term, finds }) => (finds ? [term] : []));
@@ -84,10 +85,10 @@ test("a version or an address of four numbers was read as a day", () => {
 
 test("thousands of blanks between the parts of a date are read at once", () => {
   const blanks = " ".repeat(4900);
-  const began = performance.now();
+  const spent = workMeter();
   expect(found(`1${blanks}jan${blanks}x 2023`)).toEqual([]);
   expect(found(`1${blanks}jan${blanks}2023`)).toEqual(["2023-01-01"]);
-  expect(performance.now() - began).toBeLessThan(1000);
+  expect(spent()).toBeLessThan(1000);
 });
 
 test("a name that begins with a day holds the day and its month", () => {

@@ -1,6 +1,7 @@
 // What tests run in processes of their own: to be killed, or to compete.
 import { Database } from "bun:sqlite";
 import { appendFileSync, openSync } from "node:fs";
+import { reportDamage } from "../../src/store/damage.ts";
 import { withWriterLock } from "../../src/store/lock.ts";
 import { openIndex } from "../../src/store/open.ts";
 import { missingVectors, putVectors, swapVectors } from "../../src/store/vectors.ts";
@@ -48,6 +49,16 @@ function open(): void {
   index.close();
 }
 
+/** Damages the index and makes it anew, over and over until killed, or once. */
+function rebuild(): void {
+  for (;;) {
+    reportDamage(path);
+    openIndex(path, { mode: "write" }).close();
+    process.stdout.write("rebuilt\n");
+    if (argument === "once") return;
+  }
+}
+
 /** Rewrites the same documents over and over, each time with the same number in all of them, until killed. */
 function write(): void {
   const index = openIndex(path, { mode: "write" });
@@ -73,4 +84,5 @@ if (task === "lock") await lock();
 else if (task === "exhaust") await exhaust();
 else if (task === "open") open();
 else if (task === "hold") hold();
+else if (task === "rebuild") rebuild();
 else write();

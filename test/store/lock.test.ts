@@ -1,9 +1,9 @@
-import { describe, expect, test } from "bun:test";
+import { describe, expect, test, spyOn } from "bun:test";
 import { chmodSync, chownSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { MemqError } from "../../src/errors.ts";
 import { withWriterLock, writerOf } from "../../src/store/lock.ts";
-import { toldByPs } from "../../src/store/process-facts.ts";
+import { processFacts, toldByPs } from "../../src/store/process-facts.ts";
 import { temporaryFolder, temporaryRoot } from "../temporary.ts";
 
 function newIndexPath(): string {
@@ -81,6 +81,23 @@ describe("the writer lock", () => {
     expect(readdirSync(dirname(path))).toEqual([]);
   });
 
+  test("stayed held by a process that had ended where its parent did not ask for it", async () => {
+    const path = newIndexPath();
+    // The inner shell ends, and what its parent has become by then asks for no child.
+    const parent = Bun.spawn(["sh", "-c", "sh -c 'echo $$' & exec sleep 600"], { stdout: "pipe" });
+    const { value } = await parent.stdout.getReader().read();
+    const pid = Number(new TextDecoder().decode(value));
+    while (!toldByPs(pid, "state")?.startsWith("Z")) await Bun.sleep(5);
+    const { started } = processFacts(pid);
+    writeFileSync(`${path}.lock`, JSON.stringify({ pid, started }));
+    try {
+      expect(writerOf(path)).toBeNull();
+      expect(await withWriterLock(path, () => "done", { timeoutMs: 0 })).toBe("done");
+    } finally {
+      parent.kill();
+    }
+  });
+
   test("is taken by one process at a time when many find a stale one", async () => {
     const path = newIndexPath();
     const log = `${path}.log`;
@@ -136,3 +153,17 @@ test.each(["UTC", "Pacific/Auckland", "America/St_Johns"])(
     expect(Math.abs(Date.parse(`${told} UTC`) - performance.timeOrigin)).toBeLessThan(5000);
   },
 );
+
+test("a writer that a busy machine kept from looking gave up without saying whom it had waited for", async () => {
+  const path = join(temporaryFolder(), "index.sqlite");
+  const said = spyOn(console, "error").mockImplementation(() => {});
+  await withWriterLock(path, async () => {
+    const waiting = withWriterLock(path, () => {}, { timeoutMs: 1100 });
+    // It has looked once, and looks again when its time is over.
+    Bun.sleepSync(1200);
+    expect(await waiting.catch((error: unknown) => error)).toMatchObject({ code: "INDEX_BUSY" });
+  });
+  const sentences = said.mock.calls.map(([sentence]) => String(sentence));
+  said.mockRestore();
+  expect(sentences).toEqual([`Waiting for process ${process.pid}, which is writing to ${path}.`]);
+});

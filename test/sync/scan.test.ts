@@ -3,6 +3,7 @@ import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { scanCollection, scanCollections } from "../../src/sync/scan.ts";
 import { collectionOf, tempFolder, writeNotes } from "./helpers.ts";
+import { workMeter } from "../work.ts";
 
 const isRoot = process.getuid?.() === 0;
 
@@ -144,7 +145,7 @@ test("10,000 files are listed in a moment", () => {
     mkdirSync(join(root, `${folder}`));
     for (let note = 0; note < 100; note++) writeFileSync(join(root, `${folder}/${note}.md`), "");
   }
-  const started = performance.now();
+  const spent = workMeter();
   expect(pathsOf(root).length).toBe(10_000);
-  expect(performance.now() - started).toBeLessThan(3000);
+  expect(spent()).toBeLessThan(3000);
 });

@@ -1,7 +1,7 @@
 import type { EmbeddingProvider } from "../../embed/types.ts";
 import { MemqError, messageOf } from "../../errors.ts";
 import { inodeOf, stampOf as fileStamp } from "../../home/file-stamp.ts";
-import { readQmdHome } from "../../home/qmd-home.ts";
+import { qmdPlaces, readQmdHome, type QmdPlaces } from "../../home/qmd-home.ts";
 import { notice } from "../../output.ts";
 import { openQmd, type OpenQmd } from "../../qmd/open.ts";
 import { isDamage, isDiskFault, reportDamage } from "../../store/damage.ts";
@@ -27,7 +27,7 @@ export type NotesHome = {
   close(): Promise<void>;
 };
 
-type Held = { open: OpenQmd; inode: number; stamp: string; users: number; retired: boolean };
+type Held = { open: OpenQmd; stamp: string; users: number; retired: boolean };
 type Opening = Promise<{ provider: EmbeddingProvider | null; reason?: string }>;
 
 // Of both, a clock that was set back must not make the pause longer.
@@ -38,6 +38,8 @@ const PROVIDER_RETRY_MS = 60_000;
 
 /** What a server has of its home. */
 type Kept = {
+  /** The files that make the home. */
+  places: () => QmdPlaces;
   /** Opens the home as its files are now. */
   open: () => Promise<OpenQmd>;
   held: Held | null;
@@ -53,6 +55,7 @@ type Kept = {
 /** Opens the home of an index, the default one when undefined, when it is first used, and again when its files are others. */
 export function keepNotesHome(index: string | undefined, program: Program): NotesHome {
   const kept: Kept = {
+    places: () => qmdPlaces({ index, env: process.env, cwd: process.cwd() }),
     open: () => openQmd(index, { program, notice }),
     held: null,
     opening: null,
@@ -107,7 +110,8 @@ async function lend<T>(
  */
 function giveUpDamaged(kept: Kept, own: Held, error: unknown, isFresh: boolean): void {
   if (own.open.index.state !== "ready" || (!isDamage(error) && !isDiskFault(error))) return;
-  if (isFresh && isDamage(error) && !isBehindFile(own.open.index)) reportDamage(own.open.index.path, own.inode);
+  if (isFresh && isDamage(error) && !isBehindFile(own.open.index))
+    reportDamage(own.open.index.path, own.open.index.inode);
   if (kept.held === own) retire(kept);
 }
 
@@ -115,7 +119,7 @@ function giveUpDamaged(kept: Kept, own: Held, error: unknown, isFresh: boolean):
 async function borrowed(kept: Kept): Promise<Held> {
   for (;;) {
     const { held } = kept;
-    const isCurrent = held !== null && isCurrentIndex(held.open.index) && stampOf(held.open) === held.stamp;
+    const isCurrent = held !== null && isCurrentIndex(held.open.index) && stampOf(held.open.qmd.places) === held.stamp;
     const own = isCurrent ? held : await (kept.opening ??= reopen(kept));
     if (own.retired) continue;
     own.users += 1;
@@ -129,13 +133,14 @@ function isCurrentIndex(index: OpenQmd["index"]): boolean {
 
 async function reopen(kept: Kept): Promise<Held> {
   try {
+    // Before they are read: whoever changes one of them meanwhile makes it another.
+    const written = writtenStamp(kept.places());
     const open = await kept.open();
     if (open.index.state === "ready") keepVectorCodes(open.index);
     retire(kept);
     return (kept.held = {
       open,
-      inode: inodeOf(open.qmd.places.indexPath),
-      stamp: stampOf(open),
+      stamp: joinedStamp(written, open.index.inode, open.qmd.places.indexPath),
       users: 0,
       retired: false,
     });
@@ -209,8 +214,14 @@ async function reopened(before: Opening | undefined, open: () => Opening): Openi
 }
 
 /** Changes when the configuration, what is trusted, the index or its journal is another file. */
-function stampOf({ qmd }: OpenQmd): string {
-  const { configPath, trustFile, indexPath } = qmd.places;
-  const written = [configPath, trustFile].map((path) => fileStamp(path).stamp);
-  return [...written, inodeOf(indexPath), inodeOf(`${indexPath}-wal`)].join(" ");
+function stampOf(places: QmdPlaces): string {
+  return joinedStamp(writtenStamp(places), inodeOf(places.indexPath), places.indexPath);
+}
+
+function writtenStamp({ configPath, trustFile }: QmdPlaces): string {
+  return [configPath, trustFile].map((path) => fileStamp(path).stamp).join(" ");
+}
+
+function joinedStamp(written: string, inode: number, indexPath: string): string {
+  return [written, inode, inodeOf(`${indexPath}-wal`)].join(" ");
 }

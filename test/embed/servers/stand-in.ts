@@ -56,7 +56,9 @@ export type StandIn = {
   lengthOf: Record<string, number>;
   /** Bytes of endless answers that were taken. */
   poured: number;
-  /** Answers what `hangFor` holds back, and holds nothing back any more. */
+  /** Answers what `hangFor` holds back by now. */
+  answerHeld(): void;
+  /** The same, and holds nothing back any more. */
   release(): void;
   stop(): Promise<void>;
 };
@@ -76,9 +78,12 @@ export function standIn(wire: Wire): StandIn {
     poured: 0,
     length: 8,
     lengthOf: {},
+    answerHeld() {
+      for (const answerNow of held.splice(0)) answerNow();
+    },
     release() {
       delete state.misbehave.hangFor;
-      for (const answerNow of held.splice(0)) answerNow();
+      state.answerHeld();
     },
     origin,
     fetch(url, init) {

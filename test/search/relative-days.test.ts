@@ -1,0 +1,91 @@
+import { afterAll, expect, test } from "bun:test";
+import { assert, property, string } from "fast-check";
+import { datesOf } from "../../src/search/query-dates.ts";
+import { type TestHome, testHome } from "./homes.ts";
+
+const homes: TestHome[] = [];
+afterAll(() => homes.forEach((home) => home.close()));
+
+/** A Tuesday. */
+const now = Date.parse("2026-12-01T12:00:00Z");
+
+/** The days that a question asks for, as `2026-11-28` or of several as `2026-11-23…29`. */
+function asked(question: string, at = now): string {
+  const days = datesOf(question, at, "UTC").terms.flatMap(({ term, finds }) => (finds ? [term] : []));
+  return days.length < 2 ? days.join("") : `${days[0]}…${days.at(-1)!.slice(-2)}`;
+}
+
+test("days that a question counts from today were words: the notes of any other day stood before theirs", () => {
+  for (const question of [
+    "yesterday's standup",
+    "was war gestern",
+    "la reunión de ayer",
+    "la réunion d'hier",
+    "昨天的会议",
+  ])
+    expect([question, asked(question)]).toEqual([question, "2026-11-30"]);
+  for (const question of ["что было вчера", "ماذا حدث أمس", "昨日の会議", "어제 회의"])
+    expect([question, asked(question)]).toEqual([question, "2026-11-30"]);
+  for (const question of [
+    "last Tuesday's standup",
+    "letzten Dienstag",
+    "el martes pasado",
+    "mardi dernier",
+    "в прошлый вторник",
+  ])
+    expect([question, asked(question)]).toEqual([question, "2026-11-24"]);
+  for (const question of ["last week", "letzte Woche", "la semana pasada", "la semaine dernière", "上周", "先週"])
+    expect([question, asked(question)]).toEqual([question, "2026-11-23…29"]);
+  expect(asked("last Monday")).toBe("2026-11-30");
+  expect(asked("上周二说了什么")).toBe("2026-11-24");
+  expect(asked("the day before yesterday")).toBe("2026-11-29");
+  expect(asked("three days ago")).toBe("2026-11-28");
+  expect(asked("vor 3 Tagen")).toBe("2026-11-28");
+  expect(asked("hace dos semanas")).toBe("2026-11-14…20");
+  expect(asked("last month")).toBe("2026-11");
+  expect(asked("what did we do last weekend")).toBe("2026-11-28…29");
+  expect(asked("last weekend", Date.parse("2026-11-29T12:00:00Z"))).toBe("2026-11-21…22");
+});
+
+test("what is last, past or here is no day", () => {
+  const questions = [
+    "last week of June",
+    "the last meeting",
+    "how long does it last",
+    "past due",
+    "was ist hier los",
+    "two days",
+  ];
+  for (const question of [...questions, "the last Monday in May", "上面的周报", "vor zwei", "Tuesday's standup"])
+    expect([question, asked(question)]).toEqual([question, ""]);
+});
+
+test("yesterday ends at midnight where the user lives", () => {
+  const lateInLisbon = Date.parse("2026-12-01T23:30:00Z");
+  const found = (zone: string): string[] =>
+    datesOf("yesterday", lateInLisbon, zone).terms.flatMap(({ term, finds }) => (finds ? [term] : []));
+  expect(found("Europe/Lisbon")).toEqual(["2026-11-30"]);
+  expect(found("Asia/Tokyo")).toEqual(["2026-12-01"]);
+});
+
+test("nothing that is typed throws, and every day is one of the calendar", () => {
+  assert(
+    property(string(), (typed) => {
+      const { terms } = datesOf(`${typed} 9 days ago last ${typed} vor 99 Wochen`, now, "UTC");
+      for (const { term } of terms) expect(term).toMatch(/^\d{4}-\d\d(?:-\d\d)?$|^\d+[./]\d+[./]\d+$/);
+    }),
+  );
+});
+
+test("the note of last Tuesday stands before those that hold the question's words more often", async () => {
+  const standup = "Standup: Jonas works on the import, nothing blocked. Another standup on Friday.\n";
+  const days = Array.from({ length: 30 }, (_, at) => `memory/2026-11-${String(at + 1).padStart(2, "0")}.md`);
+  const home = await testHome({
+    ...Object.fromEntries(days.map((day) => [day, standup])),
+    "memory/2026-11-24.md":
+      "Standup: Marte is blocked by the missing numbers. Bought milk, fixed the bicycle, called the bank.\n",
+  });
+  homes.push(home);
+  const { hits } = await home.ask("what was said in last Tuesday's standup", { asOf: now, timeZone: "UTC" });
+  expect(hits[0]?.path).toBe("memory/2026-11-24.md");
+});
