@@ -36,7 +36,7 @@ export function nearestName(word: string, candidates: readonly string[]): string
   const limit = Math.max(1, Math.ceil(wanted.length / 3));
   let best: { name: string; distance: number } | undefined;
   for (const name of candidates) {
-    const distance = editDistance(wanted, name.toLowerCase());
+    const distance = editDistance(wanted, name.toLowerCase(), limit);
     if (distance <= limit && (best === undefined || distance < best.distance)) best = { name, distance };
   }
   return best?.name;

@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { nearestName } from "../edit-distance.ts";
 import { usageError } from "../errors.ts";
 import { appendInTurn } from "../memory/append-turns.ts";
 import type { MemoryEngine } from "../memory/engine.ts";
@@ -309,13 +310,22 @@ function throttled(pass: (progress: SyncProgress) => void): (progress: SyncProgr
   };
 }
 
+/** What to add to the refusal of a name: the one that was meant, if any is like it. */
+export function meantInstead(name: string, known: readonly string[]): string {
+  const nearest = nearestName(name, known);
+  return nearest === undefined ? "" : `: did you mean '${nearest}'?`;
+}
+
 /** The parameters as `run` takes them; throws a sentence that names the parameter at fault. */
 export function checkedParams(method: Method, params: Record<string, unknown>): never {
   const result = v.safeParse(method.params, params, { abortEarly: true });
   if (result.success) return result.output as never;
   const [issue] = result.issues;
   const name = v.getDotPath(issue) ?? "";
-  if (issue.type === "strict_object" && issue.expected === "never") throw usageError(`unknown parameter '${name}'`);
+  if (issue.type === "strict_object" && issue.expected === "never") {
+    const known = "entries" in method.params && isObject(method.params.entries) ? method.params.entries : {};
+    throw usageError(`unknown parameter '${name}'${meantInstead(name, Object.keys(known))}`);
+  }
   if (issue.type === "strict_object") throw usageError(`parameter '${name}' is missing`);
   throw usageError(`parameter '${name}' ${issue.message}`);
 }

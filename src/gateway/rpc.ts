@@ -10,7 +10,7 @@ import { memoryReleaser } from "./idle.ts";
 import type { Call } from "./jsonrpc.ts";
 import { openConnection, RpcError } from "./jsonrpc.ts";
 import type { Session } from "./methods.ts";
-import { checkedParams, METHODS } from "./methods.ts";
+import { checkedParams, meantInstead, METHODS } from "./methods.ts";
 import { endOfSession, readInput } from "./session-end.ts";
 
 /**
@@ -82,7 +82,7 @@ async function handle(
   if (method === undefined) {
     // Notifications that we don't know are nobody's fault.
     if (call.id === undefined) return {};
-    throw new RpcError("unknownMethod", `unknown method '${name}'`);
+    throw new RpcError("unknownMethod", `unknown method '${name}'${meantInstead(name, Object.keys(METHODS))}`);
   }
   try {
     const checked = checkedParams(method, params);

@@ -259,7 +259,9 @@ describe("wrong calls", () => {
     ["memory.search", { query: "x", since: "yesterdayish" }, -32602, 'since: "yesterdayish" is neither a date'],
     ["memory.get", { path: "MEMORY.md", from: 0 }, -32602, "parameter 'from' must be a whole number of at least 1"],
     ["memory.get", { path: "MEMORY.md", lines: -1 }, -32602, "parameter 'lines' must be a whole number of at least 1"],
-    ["memory.serach", {}, -32601, "unknown method 'memory.serach'"],
+    // A developer was left to find out what it is called.
+    ["memory.search", { query: "x", max_results: 3 }, -32602, "'max_results': did you mean 'maxResults'?"],
+    ["memory.serach", {}, -32601, "unknown method 'memory.serach': did you mean 'memory.search'?"],
     ["constructor", {}, -32601, "unknown method 'constructor'"],
     ["initialize", {}, -32600, "the session is initialized already"],
   ])("%s %j", async (method, params, code, message) => {
