@@ -113,18 +113,22 @@ function unpackInto(folder: string, archive: EmbeddedArchive): void {
   }
 }
 
-/** Several processes may unpack at once: the first rename wins, a damaged folder makes way, and all end with a whole one. */
+/**
+ * Several processes may unpack at once: the first rename wins. In a damaged folder what is whole stays where it is, since others have
+ * found it and are about to load it; each of the other files is replaced at once.
+ */
 function putInPlace(temporary: string, folder: string, archive: EmbeddedArchive): void {
-  for (let attempt = 0; ; attempt++) {
-    try {
-      renameSync(temporary, folder);
-      return;
-    } catch (error) {
-      if (isComplete(folder, archive)) return;
-      if (attempt === 2) throw error;
-      const damaged = `${temporary}.damaged-${attempt}`;
-      renameSync(folder, damaged);
-      rmSync(damaged, { recursive: true, force: true });
-    }
+  try {
+    renameSync(temporary, folder);
+    return;
+  } catch (error) {
+    if (isComplete(folder, archive)) return;
+    if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) throw error;
+  }
+  for (const { name, size } of archive.files) {
+    const path = join(folder, name);
+    if (statSync(path, { throwIfNoEntry: false })?.size === size) continue;
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    renameSync(join(temporary, name), path);
   }
 }

@@ -212,6 +212,9 @@ async function embedAll(work: Work): Promise<void> {
     afterId = last.passageId;
   }
   writeRejected(index, identity, rejected);
+  // All may have been kept from before, and who has not been asked may be as broken as when the fallback took over.
+  const takesOver = readFallbackReason(index) !== null && !hasVectorsOf(index, provider, home);
+  if (takesOver && work.saved === 0) await sampleVector(work);
   if (!swapVectors(index, identity, work.without)) completeServing(index, identity);
   compactVectors(index);
   if (home.embedding.cache.enabled) pruneVectorCache(index, home.embedding.cache.maxEntries);
@@ -219,20 +222,25 @@ async function embedAll(work: Work): Promise<void> {
 
 /** With `force` and nothing to embed, whether the model makes vectors of another length now than those that are there. */
 async function isExchanged(work: Work): Promise<boolean> {
-  const { provider, run, identity, total } = work;
+  const { run, identity, total } = work;
   const stored = storedDimensions(run.index, identity);
   if (!run.force || total > 0 || stored === null || run.dimensions !== undefined) return false;
-  const onWait = (sentence: string): void => tellProgress(work, sentence);
-  const [vector] = await provider
-    .embedDocuments([{ text: "A first text." }], run.signal, { onWait })
-    .catch((error: unknown) => {
-      // One that can't be asked has nothing to do here either, unless another is to take over.
-      if (hasFallback(run.home.embedding)) throw error;
-      return [];
-    });
+  const vector = await sampleVector(work).catch((error: unknown) => {
+    // One that can't be asked has nothing to do here either, unless another is to take over.
+    if (hasFallback(run.home.embedding)) throw error;
+    return undefined;
+  });
   if (vector === undefined || vector.length === 0 || vector.length === stored) return false;
   work.made = vector.length;
   return true;
+}
+
+/** What the provider makes of a text now; throws what it answers when it makes nothing. */
+async function sampleVector(work: Work): Promise<Float32Array | undefined> {
+  const { provider, run } = work;
+  const onWait = (sentence: string): void => tellProgress(work, sentence);
+  const [vector] = await provider.embedDocuments([{ text: "A first text." }], run.signal, { onWait });
+  return vector;
 }
 
 /** With `force`, vectors of a model that was exchanged under its name give way to those that it makes now; else `error` is thrown. */

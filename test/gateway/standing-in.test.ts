@@ -95,6 +95,26 @@ test("a fallback could not take over from a provider that had worked before", as
   expect((await search()).answer).toMatchObject({ provider: "openai", mode: "hybrid" });
 });
 
+test("a fallback gave way to the provider that still failed, whose vectors were kept, at the next sync", async () => {
+  failing.misbehave = {};
+  await index();
+  const broken = { times: 1000, status: 401, body: '{"error":{"message":"no longer valid"}}' };
+  failing.misbehave.failFirst = broken;
+  expect((await index("--force")).stderr).toContain("The fallback stands in.");
+  // Once its vectors come from the cache, then they wait in the index.
+  for (let sync = 0; sync < 2; sync++) {
+    expect((await index()).stderr).toContain("no longer valid");
+    const { answer } = await search();
+    expect(answer).toMatchObject({ provider: "openai", mode: "hybrid", fallback: { from: "mistral" } });
+  }
+
+  failing.misbehave = {};
+  expect((await index()).stderr).not.toContain("fallback");
+  expect((await search()).answer).toMatchObject({ provider: "mistral", mode: "hybrid" });
+  // Those of the notes were kept: one text was asked for to see that it is back.
+  expect(failing.embedded.filter((text) => text.includes("heron"))).toHaveLength(2);
+});
+
 test("when provider and fallback failed to embed, only the fallback's reason was told", async () => {
   spare.misbehave.failFirst = { times: 1000, status: 401, body: '{"error":{"message":"nor is this one"}}' };
   const { exitCode, stderr } = await index();

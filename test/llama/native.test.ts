@@ -61,6 +61,18 @@ describe("unpacking", () => {
     expect(readdirSync(base).sort()).toEqual(["0123abcd", "archive.zst"]);
   });
 
+  test("a damaged folder was moved away, and with it what another process had just put there and was about to load", () => {
+    const packed = archive();
+    const folder = unpackedFolder(packed, base);
+    const places = (): number[] =>
+      [folder, join(folder, "linux-x64/a.so"), join(folder, "linux-x64/b.node")].map(inode);
+    const inode = (path: string): number => statSync(path).ino;
+    const before = places();
+    rmSync(join(folder, "c.so"));
+    expectWhole(unpackedFolder(packed, base));
+    expect(places()).toEqual(before);
+  });
+
   test("to where there is no room is one sentence", () => {
     const packed = archive();
     expect(() => unpackedFolder(packed, "/proc/none")).toThrow(/^Native parts could not be unpacked to \/proc\/none/);

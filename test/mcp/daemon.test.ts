@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, beforeAll, expect, setDefaultTimeout, spyOn, test } from "bun:test";
 import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { stopDaemon } from "../../src/gateway/mcp/daemon.ts";
 import { memq } from "../cli/program.ts";
 import { makeHome } from "../gateway/client.ts";
 import { qmdHome, type QmdTestHome } from "../qmd/homes.ts";
@@ -114,6 +115,23 @@ test("what keeps it from starting is said at once", async () => {
   expect(outcome.stderr).toContain(`Port ${taken.port} already in use. Try a different port with --port.`);
   expect(existsSync(pidFile)).toBe(false);
   await taken.stop(true);
+});
+
+test("a server that ended just as it was to be stopped made the stop fail", async () => {
+  const { pid } = await started();
+  const files = { pidFile, logFile: pidFile.replace(/pid$/, "log") };
+  const kill = process.kill.bind(process);
+  const ended = spyOn(process, "kill").mockImplementation((id, signal) => {
+    if (signal !== "SIGTERM") return kill(id, signal);
+    kill(id, "SIGKILL");
+    throw Object.assign(new Error("kill ESRCH"), { code: "ESRCH" });
+  });
+  try {
+    expect(await stopDaemon(files, "memq")).toBe(`Stopped memq MCP server (PID ${pid}).`);
+  } finally {
+    ended.mockRestore();
+  }
+  expect(existsSync(pidFile)).toBe(false);
 });
 
 test("each named index and each agent has a server of its own", async () => {

@@ -116,12 +116,21 @@ export async function stopDaemon(files: DaemonFiles, program: string): Promise<s
     rmSync(files.pidFile, { force: true });
     return "Cleaned up stale PID file (server was not running).";
   }
-  process.kill(pid, "SIGTERM");
+  signal(pid, "SIGTERM");
   const end = performance.now() + STOP_MS;
   while (runningServer(files) === pid && performance.now() < end) await Bun.sleep(20);
-  if (runningServer(files) === pid) process.kill(pid, "SIGKILL");
+  if (runningServer(files) === pid) signal(pid, "SIGKILL");
   if (writtenPid(files.pidFile) === pid) rmSync(files.pidFile, { force: true });
   return `Stopped ${program === "qmd" ? "QMD" : program} MCP server (PID ${pid}).`;
+}
+
+/** Signals a process, which may have ended since somebody saw it. */
+function signal(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+  }
 }
 
 /** The servers that run in the background of homes whose files are in these folders, with the command that stops each. */
