@@ -61,7 +61,11 @@ function bestBreak(text: string, target: number, fences: readonly BreakFence[], 
 }
 
 function* breakPoints(text: string, from: number, to: number): Generator<BreakPoint> {
-  for (let at = text.indexOf("\n", Math.max(0, from)); at >= 0 && at <= to; at = text.indexOf("\n", at + 1)) {
+  const first = Math.max(0, from);
+  // In all of the text the next newline may be megabytes away, at every passage again.
+  const window = text.slice(first, to + 1);
+  for (let nl = window.indexOf("\n"); nl >= 0; nl = window.indexOf("\n", nl + 1)) {
+    const at = first + nl;
     yield { at, score: lineScore(text, at + 1) };
   }
 }
@@ -116,11 +120,9 @@ function lineCounter(text: string): (at: number) => number {
   let known = 0;
   let line = 1;
   return (at) => {
-    if (at >= known)
-      for (let nl = text.indexOf("\n", known); nl >= 0 && nl < at; nl = text.indexOf("\n", nl + 1)) line += 1;
-    else
-      for (let nl = text.lastIndexOf("\n", known - 1); nl >= at; nl = nl > 0 ? text.lastIndexOf("\n", nl - 1) : -1)
-        line -= 1;
+    const between = text.slice(Math.min(at, known), Math.max(at, known));
+    const step = at >= known ? 1 : -1;
+    for (let nl = between.indexOf("\n"); nl >= 0; nl = between.indexOf("\n", nl + 1)) line += step;
     known = at;
     return line;
   };

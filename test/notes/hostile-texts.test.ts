@@ -46,6 +46,12 @@ describe("a message is cleaned in time that grows with its length", () => {
   });
 });
 
+test("a line without an end was looked through to its end at every passage of it", () => {
+  const text = "word ".repeat(SIZE);
+  const cutting = { kind: "breakpoints", maxChars: 50, overlapChars: 10, windowChars: 20 } as const;
+  expect(cutPassages(`${text}\nthe end`, cutting).length).toBe(text.length / 40);
+}, 120_000);
+
 test("lines that close one comment and open hundreds are cut as quickly as others", () => {
   const line = `<!-- trigger: a -->${"<!-- project:".repeat(600)}\n`;
   const spent = workMeter();
