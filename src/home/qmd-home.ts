@@ -5,7 +5,7 @@ import { emptyQmdConfig, readQmdConfig, type QmdCollectionConfig, type QmdConfig
 import { patternList } from "./mask.ts";
 import { absolutePath, envText, xdgFolder, type Env } from "./paths.ts";
 import { modelsInForce, qmdEmbedding, type ModelSlot } from "./qmd-models.ts";
-import { collectionRoot, isInProject, trustOf, type Trust } from "./trust.ts";
+import { changeEnded, collectionRoot, isInProject, trustOf, type Trust } from "./trust.ts";
 import type { Collection, Home, SearchProfile } from "./types.ts";
 
 /** Where a qmd home stands. */
@@ -77,8 +77,15 @@ export async function resolveQmdHome(request: QmdHomeRequest): Promise<QmdHome> 
   return readQmdHome(qmdPlaces(request), request);
 }
 
-/** The home at these places as its configuration is now. */
+/** The home at these places as its configuration is now. One that is not trusted may be half changed by its owner: then it is read again. */
 export async function readQmdHome(places: QmdPlaces, around: { env: Env; cwd: string }): Promise<QmdHome> {
+  const first = await readOnce(places, around);
+  if (first.trust.state !== "untrusted") return first;
+  await changeEnded(places.configPath);
+  return readOnce(places, around);
+}
+
+async function readOnce(places: QmdPlaces, around: { env: Env; cwd: string }): Promise<QmdHome> {
   const config = await readQmdConfig(places.configPath);
   const trust = await trustOf(config ?? emptyQmdConfig(), places.configPath, places.trustFile, around.env);
   return qmdHomeAt(places, config, trust, around);

@@ -1,5 +1,6 @@
 import { basename, dirname, resolve } from "node:path";
 import { DEFAULT_QMD_MODELS } from "../embed/spec.ts";
+import { MemqError } from "../errors.ts";
 import { printableLine } from "../printable.ts";
 import { sha256 } from "../sha256.ts";
 import { isObject, textAt, type JsonObject } from "../json.ts";
@@ -119,6 +120,40 @@ export async function revokeTrust(trustFile: string, configPath: string): Promis
     if (record !== undefined) await writeRecords(trustFile, others);
     return record !== undefined;
   });
+}
+
+/** Held under this path by who changes a trusted configuration, until the change is approved too. */
+function changePath(configPath: string): string {
+  return `${configPath}.change`;
+}
+
+/**
+ * Runs `step`, which changes a trusted configuration and approves the change, as one step to those who read both. Where the folder takes
+ * no lock, it runs all the same: the change itself says what is wrong.
+ */
+export async function changingTrusted<T>(configPath: string, step: () => Promise<T>): Promise<T> {
+  const { withWriterLock } = await import("../store/lock.ts");
+  let hasBegun = false;
+  const begin = (): Promise<T> => {
+    hasBegun = true;
+    return step();
+  };
+  try {
+    return await withWriterLock(changePath(configPath), begin);
+  } catch (error) {
+    if (hasBegun || error instanceof MemqError) throw error;
+  }
+  return step();
+}
+
+/** How long a change of another process is waited for. */
+const CHANGE_MS = 5000;
+
+/** Waits for another process that is changing a trusted configuration, where there is one. */
+export async function changeEnded(configPath: string): Promise<void> {
+  const { writerOf } = await import("../store/lock.ts");
+  const isUnderWay = (): boolean => ![null, process.pid].includes(writerOf(changePath(configPath)));
+  for (const end = performance.now() + CHANGE_MS; isUnderWay() && performance.now() < end;) await Bun.sleep(10);
 }
 
 /** Every approval, in the order of the file. */

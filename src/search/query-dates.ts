@@ -36,6 +36,10 @@ const DAY_HINT = /(?<!\d)\d{1,2}(?!\d)/;
 const MONTH_HINT =
   /[月월]|jan|ene|gen|sty|oca|янв|січ|feb|fev|lut|sub|фев|лют|mar|maa|мар|бер|apr|abr|avr|kwi|nis|апр|кві|ma[yigj]|mei|мая|тра|jun|jui|giu|cze|haz|июн|чер|jul|lug|lip|tem|июл|лип|aug|ago|agu|aou|sie|авг|сер|sep|set|wrz|eyl|сен|вер|oct|okt|out|ott|paz|eki|окт|жов|nov|lis|лис|kas|ноя|de[cz]|dic|gru|ara|дек|гру/i;
 
+/** What stands before a month alone, as no word of its own (`may`, `march`). Short forms are: `in set`, `in out`. */
+const BEFORE_MONTH = String.raw`(?:in|during|last|im|letzten|en|em|nel)`;
+const MONTH_ALONE_HINT = /(?<![a-z])(?:in|during|last|im|letzten|en|em|nel)\s+\p{L}{3}|\d\s*[月월]/iu;
+
 /** The day, month and year that the groups of a pattern are, by the letters of each order that they may be in. */
 type Shape = { pattern: RegExp; orders: string[] };
 
@@ -44,6 +48,7 @@ function makeShapes(ofAscii: boolean): { dated: Shape[]; yearless: Shape[] } {
   const names = MONTHS.join(" ")
     .split(" ")
     .filter((name) => !ofAscii || isAscii(name));
+  const spelt = names.filter((name) => name.length > 3 || /^ma[iyj]$|^mei$/.test(name));
   const [begin, end] = ofAscii
     ? [String.raw`\b`, String.raw`\b`]
     : [String.raw`(?<![\p{L}\p{N}])`, String.raw`(?![\p{L}\p{N}])`];
@@ -68,6 +73,8 @@ function makeShapes(ofAscii: boolean): { dated: Shape[]; yearless: Shape[] } {
       made(`${day}${of}${month}`, "dm"),
       made(`${month}${of}${day}${end}`, "md"),
       { pattern: /(?<!\d)(\d{1,2})\s*[月월]\s*(\d{1,2})\s*[日일]/gu, orders: ["md"] },
+      made(`${begin}${BEFORE_MONTH}\\s+(${spelt.join("|")})${end}`, "m"),
+      { pattern: /(?<!\d)(\d{1,2})\s*[月월](?!\s*\d)/gu, orders: ["m"] },
     ],
   };
 }
@@ -93,14 +100,14 @@ const OTHER_YEAR = 0.5;
 /**
  * The days and months of a query, and the numbers and months it names them by. The terms are ISO dates, since dated notes are named by
  * them and hardly anybody asks by them. What happened on a day is told on it or in the days after, so the notes of the week that follows
- * count too, the less the later. A day without a year, or that is counted from today in `timeZone` (by default the system's), counts where
+ * count too, the less the later. A day or month without a year, or a day that is counted from today in `timeZone` (by default the system's), counts where
  * `now`, in milliseconds since 1970, is given.
  */
 export function datesOf(text: string, now?: number, timeZone?: string): QueryDates {
   const found = new Found();
   const isDated = HINT.test(text);
   const isRelative = now !== undefined && mayBeRelative(text);
-  if (!isDated && !isRelative && (now === undefined || !DAY_HINT.test(text))) return found;
+  if (!isDated && !isRelative && (now === undefined || !mayBeYearless(text))) return found;
   // Shapes try every way to share out a run of blanks between their parts: of thousands, for minutes.
   let rest = withoutAccents(text).replace(/\s+/gu, " ");
   if (isRelative) for (const days of relativeDays(rest, dateInZone(now, timeZone))) found.addRelative(days);
@@ -111,13 +118,17 @@ export function datesOf(text: string, now?: number, timeZone?: string): QueryDat
       const read = orders.filter((order) => found.add(partsOf(groups, order)));
       return read.length > 0 ? " " : groups[0]!;
     });
-  if (now === undefined || !DAY_HINT.test(rest)) return found;
+  if (now === undefined || !mayBeYearless(rest)) return found;
   for (const { pattern, orders } of yearless)
     rest = rest.replace(pattern, (...groups: string[]) => {
       const read = orders.filter((order) => found.addYearless(partsOf(groups, order), now));
       return read.length > 0 ? " " : groups[0]!;
     });
   return found;
+}
+
+function mayBeYearless(text: string): boolean {
+  return DAY_HINT.test(text) || MONTH_ALONE_HINT.test(text);
 }
 
 function withoutAccents(text: string): string {
@@ -155,8 +166,9 @@ class Found implements QueryDates {
     return true;
   }
 
-  /** Adds a day of the years around `now`. */
-  addYearless({ d = "", m }: Parts, now: number): boolean {
+  /** Adds a day, or without one a month, of the years around `now`. */
+  addYearless({ d, m }: Parts, now: number): boolean {
+    if (d === undefined) return this.addMonth(m, now);
     const year = new Date(now).getUTCFullYear();
     const days = Array.from(
       { length: YEARS_BEFORE + 2 },
@@ -180,6 +192,16 @@ class Found implements QueryDates {
     else for (const day of days) this.term(day, DAY_WEIGHT, true);
     if (month !== undefined) this.term(month, MONTH_WEIGHT, true);
     this.addWords(said.split(/[\s']+/));
+  }
+
+  private addMonth(m: string, now: number): boolean {
+    const today = new Date(now).toISOString().slice(0, 10);
+    const year = Number(today.slice(0, 4)) - Number(`${today.slice(0, 4)}-${monthOf(m)}` > today.slice(0, 7));
+    if (utcMidnight(`${year}-${monthOf(m)}-01`) === null) return false;
+    for (let back = 0; back <= YEARS_BEFORE; back++)
+      this.term(`${year - back}-${monthOf(m)}`, MONTH_WEIGHT * (back === 0 ? 1 : OTHER_YEAR), true);
+    this.addWords([m]);
+    return true;
   }
 
   private addWords(words: (string | undefined)[]): void {

@@ -42,7 +42,8 @@ export async function withWriterLock<T>(
   const timeout = options.timeoutMs ?? patienceMs(DEFAULT_WAIT_MS);
   const started = performance.now();
   const end = started + timeout;
-  let isTold = false;
+  // Who gives up sooner has nothing to say before, however late it looks.
+  let isTold = timeout <= PATIENT_MS;
   let pause: number = LOOK_MS[0];
   while (!tryLock(path)) {
     options.signal?.throwIfAborted();

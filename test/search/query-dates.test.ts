@@ -42,6 +42,48 @@ describe("dates of a question", () => {
       expect(datesOf(text, now).terms).toEqual([]);
   });
 
+  test("in June, without a year, was no month: the notes of any other stood before its own", async () => {
+    const now = Date.parse("2026-05-20T12:00:00Z");
+    const best = (text: string): string | undefined =>
+      datesOf(text, now).terms.toSorted((a, b) => b.weight - a.weight)[0]?.term;
+    for (const text of [
+      "in June",
+      "what happened during June?",
+      "last june",
+      "im Juni",
+      "en junio",
+      "em junho",
+      "6月に",
+    ])
+      expect([text, best(text)]).toEqual([text, "2025-06"]);
+    for (const text of ["in May", "im Mai", "in March"])
+      expect(best(text)).toBe(text === "in March" ? "2026-03" : "2026-05");
+    for (const text of [
+      "may I come in",
+      "in set theory",
+      "log in out",
+      "the march",
+      "in mar",
+      "3个月",
+      "in Junction",
+      "in 5 may",
+    ])
+      expect([text, best(text)]).toEqual([text, text === "in 5 may" ? "2026-05-05" : undefined]);
+    const note = "Lunch with Anna at the pier, then a long walk home.\n";
+    const months = Array.from(
+      { length: 24 },
+      (_, at) => `memory/${2024 + Math.floor(at / 12)}-${String((at % 12) + 1).padStart(2, "0")}-14.md`,
+    );
+    const home = await testHome({
+      ...Object.fromEntries(months.map((path) => [path, note])),
+      "memory/2025-06-20.md":
+        "Anna came for lunch. The roof was mended, the bicycle sold, the bank called about the card.\n",
+    });
+    const { hits } = await home.ask("lunch with Anna in June", { asOf: now, limit: 2 });
+    home.close();
+    expect(hits.map(({ path }) => path).toSorted()).toEqual(["memory/2025-06-14.md", "memory/2025-06-20.md"]);
+  });
+
   test("are no dates without a year or a month", () => {
     for (const text of ["27 June", "the market 2023", "march 5000 miles", "version 1.2.2023x", "summer 2023"])
       expect(found(text)).toEqual([]);

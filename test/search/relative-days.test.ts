@@ -56,7 +56,7 @@ test("what is last, past or here is no day", () => {
     "was ist hier los",
     "two days",
   ];
-  for (const question of [...questions, "the last Monday in May", "上面的周报", "vor zwei", "Tuesday's standup"])
+  for (const question of [...questions, "the last Monday of May", "上面的周报", "vor zwei", "Tuesday's standup"])
     expect([question, asked(question)]).toEqual([question, ""]);
 });
 

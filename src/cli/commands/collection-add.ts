@@ -16,7 +16,7 @@ import type { Index } from "../../store/types.ts";
 import type { Invocation } from "../parse.ts";
 import type { Program } from "../../version.ts";
 import { value } from "../parse.ts";
-import { keepTrust, noteHome, qmdHomeOf, shellFolder } from "../qmd/home.ts";
+import { editTrusted, noteHome, qmdHomeOf, shellFolder } from "../qmd/home.ts";
 import { embedHint, indexCollection, matchConfiguration, writing } from "../qmd/indexing.ts";
 
 /** `collection add PATH`: records the collection and indexes it. The very same one again is brought up to date. */
@@ -33,9 +33,12 @@ export async function run(invocation: Invocation): Promise<void> {
 
   await writing(await qmdHomeOf(invocation), async (index, before) => {
     const hadDocuments = documentCounts(index).some(({ collection }) => collection === name);
-    const isNew = await addCollection(before.places.configPath, { name, path, pattern });
+    let isNew = false;
+    const add = async (): Promise<void> => {
+      isNew = await addCollection(before.places.configPath, { name, path, pattern });
+    };
     try {
-      const qmd = isNew ? await keepTrust(invocation, before) : before;
+      const qmd = await editTrusted(invocation, before, add);
       matchConfiguration(index, qmd.config);
       writeOut(isNew ? `Creating collection '${name}'...\n` : `Collection '${name}' is there already.\n`);
       noteHome({ ...qmd, skipped: qmd.skipped.filter((one) => one.name === name) });
@@ -55,8 +58,7 @@ type Added = { name: string; before: QmdHome; hadDocuments: boolean };
 async function takeBack(invocation: Invocation, index: Index, { name, before, hadDocuments }: Added): Promise<void> {
   try {
     const withIt = await qmdHomeOf(invocation);
-    await removeCollection(before.places.configPath, name);
-    await keepTrust(invocation, withIt);
+    await editTrusted(invocation, withIt, () => removeCollection(before.places.configPath, name));
     matchConfiguration(index, before.config);
     if (!hadDocuments) deleteCollectionDocuments(index, name);
   } catch (error) {

@@ -21,7 +21,7 @@ import { forgetLastSync } from "../../sync/sync-collection.ts";
 import { helpText } from "../help.ts";
 import type { Invocation } from "../parse.ts";
 import { commandName } from "../parse.ts";
-import { keepTrust, qmdHomeOf } from "../qmd/home.ts";
+import { editTrusted, qmdHomeOf } from "../qmd/home.ts";
 import { matchConfiguration, writing } from "../qmd/indexing.ts";
 import { collectionNotFound, doctorHint } from "../qmd/words.ts";
 
@@ -66,8 +66,8 @@ export async function remove(invocation: Invocation): Promise<void> {
       });
     let gone = { documents: 0, contents: 0 };
     if (isConfigured(before, name)) {
-      await removeCollection(before.places.configPath, name, () => void (gone = forget()));
-      await bothChanged(invocation, index, before);
+      const both = () => removeCollection(before.places.configPath, name, () => void (gone = forget()));
+      await changeBoth(invocation, index, before, both);
     } else gone = forget();
     writeOut(`✓ Removed collection '${name}'\n  Deleted ${gone.documents} documents\n`);
     if (gone.contents > 0) writeOut(`  Cleaned up ${gone.contents} orphaned content hashes\n`);
@@ -95,20 +95,26 @@ export async function rename(invocation: Invocation): Promise<void> {
   checkCollectionName(to);
   if (from === to) return writeOut(`Collection '${from}' has that name already.\n`);
   await writing(home, async (index, before) => {
-    try {
-      await renameCollection(before.places.configPath, from, to, () => renameInIndex(index, from, to));
-    } catch (error) {
-      matchConfiguration(index, before.config);
-      throw error;
-    }
-    await bothChanged(invocation, index, before);
+    await changeBoth(invocation, index, before, async () => {
+      try {
+        await renameCollection(before.places.configPath, from, to, () => renameInIndex(index, from, to));
+      } catch (error) {
+        matchConfiguration(index, before.config);
+        throw error;
+      }
+    });
   });
   writeOut(`✓ Renamed collection '${from}' to '${to}'\n  Virtual paths updated: qmd://${from}/ → qmd://${to}/\n`);
 }
 
-/** What follows a change of the configuration and the index that is complete: none of it can undo that any more. */
-async function bothChanged(invocation: Invocation, index: Index, before: QmdHome): Promise<void> {
-  const { config } = await keepTrust(invocation, before);
+/** Changes the configuration and the index by `both`. Once that is complete, nothing that follows can undo it any more. */
+async function changeBoth(
+  invocation: Invocation,
+  index: Index,
+  before: QmdHome,
+  both: () => Promise<void>,
+): Promise<void> {
+  const { config } = await editTrusted(invocation, before, both);
   try {
     matchConfiguration(index, config);
   } catch {
@@ -136,8 +142,8 @@ async function setDefault(invocation: Invocation, included: boolean): Promise<vo
 export async function updateCommand(invocation: Invocation): Promise<void> {
   const { qmd, collection } = await named(invocation, "<name> [command]");
   const command = invocation.words.slice(1).join(" ").trim();
-  await setUpdateCommand(qmd.places.configPath, collection.name, command === "" ? null : command);
-  const after = await keepTrust(invocation, qmd);
+  const edit = () => setUpdateCommand(qmd.places.configPath, collection.name, command === "" ? null : command);
+  const after = await editTrusted(invocation, qmd, edit);
   if (command === "") writeOut(`✓ Cleared update command for '${collection.name}'\n`);
   else writeOut(`✓ Set update command for '${collection.name}': ${command}\n`);
   if (command !== "" && isProjectConfig(qmd.places.configPath) && after.trust.state === "untrusted") {

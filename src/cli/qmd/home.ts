@@ -1,6 +1,6 @@
 import { realpathSync } from "node:fs";
 import { type QmdHome, resolveQmdHome } from "../../home/qmd-home.ts";
-import { isProjectConfig, recordTrust } from "../../home/trust.ts";
+import { changingTrusted, isProjectConfig, recordTrust } from "../../home/trust.ts";
 import { notice } from "../../output.ts";
 import { noticesOf, type OpenQmd, openQmd } from "../../qmd/open.ts";
 import type { Invocation } from "../parse.ts";
@@ -22,10 +22,23 @@ export function noteHome(qmd: QmdHome): void {
 }
 
 /**
- * Keeps a project's configuration trusted after its owner has changed it by a command. What was not approved before is not approved
- * by the way: then nothing is recorded.
+ * Changes the configuration by `edit`, and keeps a project's trusted when its owner changes it so. What was not approved before is not
+ * approved by the way: then nothing is recorded. Answers with the home as it is then.
  */
-export async function keepTrust(invocation: Invocation, before: QmdHome): Promise<QmdHome> {
+export async function editTrusted(
+  invocation: Invocation,
+  before: QmdHome,
+  edit: () => Promise<unknown>,
+): Promise<QmdHome> {
+  const step = async (): Promise<QmdHome> => {
+    await edit();
+    return keepTrust(invocation, before);
+  };
+  const { configPath } = before.places;
+  return isProjectConfig(configPath) && before.trust.state !== "untrusted" ? changingTrusted(configPath, step) : step();
+}
+
+async function keepTrust(invocation: Invocation, before: QmdHome): Promise<QmdHome> {
   const after = await qmdHomeOf(invocation);
   const { configPath, trustFile } = after.places;
   if (!isProjectConfig(configPath) || before.trust.state === "untrusted" || after.trust.state === "open") return after;
