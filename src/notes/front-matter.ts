@@ -15,11 +15,20 @@ const MAX_FRONT_MATTER = 20_000;
  */
 export async function noteFacts(text: string, path: string): Promise<NoteFacts> {
   const title = titleOf(text, path);
-  const yaml = text.startsWith("---") ? FRONT_MATTER.exec(text.slice(0, MAX_FRONT_MATTER))?.[1] : undefined;
+  const yaml = frontMatter(text)?.[1];
   if (yaml === undefined || !/^["']?(?:tags?|date)["']?\s*:/m.test(yaml)) return { title, tags: [] };
   const fields = await parseFields(yaml);
   const date = dateOf(fields["date"]);
   return { title, tags: tagsOf(fields["tags"] ?? fields["tag"]), ...(date === null ? {} : { date }) };
+}
+
+/** How long the front matter of a note is, its marks included; 0 without one. */
+export function frontMatterLength(text: string): number {
+  return frontMatter(text)?.[0].length ?? 0;
+}
+
+function frontMatter(text: string): RegExpExecArray | null {
+  return text.startsWith("---") ? FRONT_MATTER.exec(text.slice(0, MAX_FRONT_MATTER)) : null;
 }
 
 async function parseFields(yaml: string): Promise<Record<string, unknown>> {

@@ -1,10 +1,13 @@
+import { frontMatterLength } from "./front-matter.ts";
 import type { PassageDraft } from "./types.ts";
 
 /** A longer heading is a paragraph. */
 const MAX_HEADING = 200;
+/** What is read of a heading: comments in it are taken out, in a time that grows with the square of their number. */
+const READ_OF_HEADING = 1000;
 
-/** A heading of Markdown, or the beginning or end of a block of code, in which a `#` begins a comment. */
-const HEADING_OR_FENCE = /^(?:(#{1,6})[ \t]+(\S.*)|[ \t]*(?:```|~~~).*)$/gm;
+/** A heading of Markdown, or the mark before or behind a block of code, in which a `#` begins a comment. */
+const HEADING_OR_FENCE = /^(?:(#{1,6})[ \t]+(\S.*)|[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?(`{3,}|~{3,})(.*))$/gm;
 
 /**
  * The headings that each passage stands under, outermost first: those of the sections that its first line is in, without the heading
@@ -27,26 +30,33 @@ export function headingsAbove(text: string, passages: readonly Pick<PassageDraft
   });
 }
 
-/** Whether a passage is a heading and nothing else. */
+/** Whether a passage is a heading and nothing else, all of whose words `headingsAbove` gives to what stands under it. */
 export function isOnlyHeading(text: string): boolean {
-  return /^#{1,6}[ \t]+\S[^\n]*\s*$/.test(text);
+  return text.length <= MAX_HEADING && !text.includes("<!--") && /^#{1,6}[ \t]+\S[^\n]*\s*$/.test(text);
 }
 
 type Heading = { pos: number; level: number; words: string };
 
 function headingsOf(text: string): Heading[] {
   const headings: Heading[] = [];
-  let isCode = false;
+  const from = frontMatterLength(text);
+  let fence: string | null = null;
   for (const found of text.matchAll(HEADING_OR_FENCE)) {
-    const [, hashes, words] = found;
-    if (hashes === undefined || words === undefined) isCode = !isCode;
-    else if (!isCode) headings.push({ pos: found.index, level: hashes.length, words: wordsOf(words) });
+    const [, hashes, words, mark = "", behind = ""] = found;
+    if (hashes !== undefined && words !== undefined) {
+      if (fence === null && found.index >= from)
+        headings.push({ pos: found.index, level: hashes.length, words: wordsOf(words) });
+    } else if (fence === null) {
+      // Marks on both sides of some words are code within a line.
+      if (!behind.includes("`")) fence = mark;
+    } else if (mark.startsWith(fence) && behind.trim() === "") fence = null;
   }
   return headings;
 }
 
 function wordsOf(heading: string): string {
   return heading
+    .slice(0, READ_OF_HEADING)
     .replace(/<!--.*?-->/g, "")
     .slice(0, MAX_HEADING)
     .trim();

@@ -134,6 +134,7 @@ type ScoredTerm = {
   /** Stands in the order of the text (words and pairs do), so that closeness means something. */
   placed: boolean;
   exact: boolean;
+  alternative: number | undefined;
 };
 
 /** The scores of texts, in their order; `bodies` are theirs. Loops are plain ones: most processes ask once and compile none of this. */
@@ -159,6 +160,7 @@ function scoresOf(parsed: ParsedQuery, rarity: Rarity, texts: readonly PassageTo
   const counts = terms.map(() => 0);
   const alike = terms.map(() => 0);
   const told = terms.map(() => 0);
+  const best: number[] = [];
   let next = 0;
   let nextName = 0;
   return texts.map(({ body, name, length }, text) => {
@@ -188,10 +190,16 @@ function scoresOf(parsed: ParsedQuery, rarity: Rarity, texts: readonly PassageTo
     for (let term = 0; term < own; term++) {
       const frequency = counts[term]! + alike[term]!;
       if (frequency === 0) continue;
-      const { weight, exact: decides } = terms[term]!;
-      bm25 += saturated(weight, frequency, norm) + TOLD * saturated(weight, told[term]!, norm);
+      const { weight, exact: decides, alternative } = terms[term]!;
+      const score = saturated(weight, frequency, norm) + TOLD * saturated(weight, told[term]!, norm);
+      if (alternative === undefined) bm25 += score;
+      else best[alternative] = Math.max(best[alternative] ?? 0, score);
       exact ||= decides && counts[term]! > 0;
       counts[term] = alike[term] = told[term] = 0;
+    }
+    for (const date of best.keys()) {
+      bm25 += best[date] ?? 0;
+      best[date] = 0;
     }
     return { bm25, exact };
   });
@@ -202,15 +210,19 @@ function scoredTerms(parsed: ParsedQuery, rarity: Rarity): ScoredTerm[] {
   const frequencyOf = (term: string): number => rarity.frequencies.get(term) ?? 0;
   const weightOf = termWeights(parsed, rarity);
   // What finds nothing by itself is not asked for: the days that follow one would outweigh it together.
-  const asked = parsed.terms
-    .filter(({ term, identifier, part, finds }) => finds && !identifier && !part && frequencyOf(term) > 0)
-    .reduce((sum, term) => sum + weightOf(term), 0);
+  const asked = new Map<string | number, number>();
+  for (const term of parsed.terms) {
+    if (!term.finds || term.identifier || term.part || frequencyOf(term.term) === 0) continue;
+    const what = term.alternative ?? term.term;
+    asked.set(what, Math.max(asked.get(what) ?? 0, weightOf(term)));
+  }
+  const askedInAll = [...asked.values()].reduce((sum, weight) => sum + weight, 0);
   return parsed.terms.map((term) => {
     const weight = weightOf(term);
     const rare = frequencyOf(term.term) <= 1 + total * RARE_SHARE;
-    const decides = term.identifier ? weight >= asked * LOOKUP_SHARE : parsed.terms.length === 1;
+    const decides = term.identifier ? weight >= askedInAll * LOOKUP_SHARE : parsed.terms.length === 1;
     const placed = term.kind === "word" || term.kind === "pair";
-    return { term: term.term, weight, placed, exact: rare && decides };
+    return { term: term.term, weight, placed, exact: rare && decides, alternative: term.alternative };
   });
 }
 

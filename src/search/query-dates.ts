@@ -2,8 +2,11 @@ import { DAY_MS, dateInZone, utcMidnight } from "../notes/dates.ts";
 import { mayBeRelative, relativeDays, type RelativeDays } from "./relative-days.ts";
 import { isAscii } from "./scripts.ts";
 
-/** A term of the index that stands for a day or month of the query: `2023-06-27`, `2023-06`; `27.06.2023`. */
-export type DateTerm = { term: string; weight: number; finds: boolean };
+/**
+ * A term of the index that stands for a day or month of the query: `2023-06-27`, `2023-06`; `27.06.2023`. `date` numbers what the query
+ * says: the terms of one date are alternatives.
+ */
+export type DateTerm = { term: string; weight: number; finds: boolean; date: number };
 
 /** What a query says of days: terms for them, the commonest ways to write them in numbers, and the numbers and the names of months (folded) that it says it by. */
 export type QueryDates = {
@@ -15,18 +18,18 @@ export type QueryDates = {
 
 /** Months without accents, in English, Spanish, Portuguese, French, German, Italian, Dutch, Swedish, Polish, Turkish, Russian and Ukrainian. */
 const MONTHS = [
-  "jan january enero janeiro janvier januar gennaio januari stycznia ocak января січня",
-  "feb february febrero fevereiro fevrier februar febbraio februari lutego subat февраля лютого",
-  "mar march marzo marco mars marz maart marca mart марта березня",
-  "apr april abril avril aprile kwietnia nisan апреля квітня",
-  "may mayo maio mai maggio mei maj maja mayis мая травня",
-  "jun june junio junho juin juni giugno czerwca haziran июня червня",
-  "jul july julio julho juillet juli luglio lipca temmuz июля липня",
-  "aug august agosto aout augustus augusti sierpnia agustos августа серпня",
-  "sep sept september septiembre setembro septembre settembre wrzesnia eylul сентября вересня",
-  "oct october octubre outubro octobre oktober ottobre pazdziernika ekim октября жовтня",
-  "nov november noviembre novembro novembre listopada kasim ноября листопада",
-  "dec december diciembre dezembro decembre dezember dicembre grudnia aralik декабря грудня",
+  "jan january enero janeiro janvier januar gennaio januari stycznia ocak января январе січня січні styczniu",
+  "feb february febrero fevereiro fevrier februar febbraio februari lutego subat февраля феврале лютого лютому lutym",
+  "mar march marzo marco mars marz maart marca mart марта марте березня березні marcu",
+  "apr april abril avril aprile kwietnia nisan апреля апреле квітня квітні kwietniu",
+  "may mayo maio mai maggio mei maj maja mayis мая мае травня травні maju",
+  "jun june junio junho juin juni giugno czerwca haziran июня июне червня червні czerwcu",
+  "jul july julio julho juillet juli luglio lipca temmuz июля июле липня липні lipcu",
+  "aug august agosto aout augustus augusti sierpnia agustos августа августе серпня серпні sierpniu",
+  "sep sept september septiembre setembro septembre settembre wrzesnia eylul сентября сентябре вересня вересні wrzesniu",
+  "oct october octubre outubro octobre oktober ottobre pazdziernika ekim октября октябре жовтня жовтні pazdzierniku",
+  "nov november noviembre novembro novembre listopada kasim ноября ноябре листопада листопаді listopadzie",
+  "dec december diciembre dezembro decembre dezember dicembre grudnia aralik декабря декабре грудня грудні grudniu",
 ];
 
 /** Every shape of a date with a year holds one of these. Most queries hold none, and making the shapes takes longer than all else about a query. */
@@ -34,11 +37,11 @@ const HINT = /(?:1[5-9]|20)\d\d|\d{4}\s*[年년]|\.\s?\d{4}/;
 /** One without a year holds a number like this and a word that begins like a month. */
 const DAY_HINT = /(?<!\d)\d{1,2}(?!\d)/;
 const MONTH_HINT =
-  /[月월]|jan|ene|gen|sty|oca|янв|січ|feb|fev|lut|sub|фев|лют|mar|maa|мар|бер|apr|abr|avr|kwi|nis|апр|кві|ma[yigj]|mei|мая|тра|jun|jui|giu|cze|haz|июн|чер|jul|lug|lip|tem|июл|лип|aug|ago|agu|aou|sie|авг|сер|sep|set|wrz|eyl|сен|вер|oct|okt|out|ott|paz|eki|окт|жов|nov|lis|лис|kas|ноя|de[cz]|dic|gru|ara|дек|гру/i;
+  /[月월]|jan|ene|gen|sty|oca|янв|січ|feb|fev|lut|sub|фев|лют|mar|maa|мар|бер|apr|abr|avr|kwi|nis|апр|кві|ma[yigj]|mei|ма[яе]|тра|jun|jui|giu|cze|haz|июн|чер|jul|lug|lip|tem|июл|лип|aug|ago|agu|aou|sie|авг|сер|sep|set|wrz|eyl|сен|вер|вер|oct|okt|out|ott|paz|eki|окт|жов|nov|lis|лис|kas|ноя|de[cz]|dic|gru|ara|дек|гру/i;
 
 /** What stands before a month alone, as no word of its own (`may`, `march`). Short forms are: `in set`, `in out`. */
-const BEFORE_MONTH = String.raw`(?:in|during|last|im|letzten|en|em|nel)`;
-const MONTH_ALONE_HINT = /(?<![a-z])(?:in|during|last|im|letzten|en|em|nel)\s+\p{L}{3}|\d\s*[月월]/iu;
+const BEFORE_MONTH = String.raw`(?:(?:in|during|last)\s+(?!mars)|(?:im|letzten|en|em|nel|w|we(?=\s+wrz)|в|у)\s+)`;
+const MONTH_ALONE_HINT = /(?<!\p{L})(?:in|during|last|im|letzten|en|em|nel|we?|в|у)\s+\p{L}{3}|\d\s*[月월]/iu;
 
 /** The day, month and year that the groups of a pattern are, by the letters of each order that they may be in. */
 type Shape = { pattern: RegExp; orders: string[] };
@@ -48,7 +51,7 @@ function makeShapes(ofAscii: boolean): { dated: Shape[]; yearless: Shape[] } {
   const names = MONTHS.join(" ")
     .split(" ")
     .filter((name) => !ofAscii || isAscii(name));
-  const spelt = names.filter((name) => name.length > 3 || /^ma[iyj]$|^mei$/.test(name));
+  const spelt = names.filter((name) => name.length > 3 || /^ma[iyj]$|^mei$|^мае$/.test(name));
   const [begin, end] = ofAscii
     ? [String.raw`\b`, String.raw`\b`]
     : [String.raw`(?<![\p{L}\p{N}])`, String.raw`(?![\p{L}\p{N}])`];
@@ -73,7 +76,7 @@ function makeShapes(ofAscii: boolean): { dated: Shape[]; yearless: Shape[] } {
       made(`${day}${of}${month}`, "dm"),
       made(`${month}${of}${day}${end}`, "md"),
       { pattern: /(?<!\d)(\d{1,2})\s*[月월]\s*(\d{1,2})\s*[日일]/gu, orders: ["md"] },
-      made(`${begin}${BEFORE_MONTH}\\s+(${spelt.join("|")})${end}`, "m"),
+      made(`${begin}${BEFORE_MONTH}(${spelt.join("|")})${end}`, "m"),
       { pattern: /(?<!\d)(\d{1,2})\s*[月월](?!\s*\d)/gu, orders: ["m"] },
     ],
   };
@@ -110,7 +113,8 @@ export function datesOf(text: string, now?: number, timeZone?: string): QueryDat
   if (!isDated && !isRelative && (now === undefined || !mayBeYearless(text))) return found;
   // Shapes try every way to share out a run of blanks between their parts: of thousands, for minutes.
   let rest = withoutAccents(text).replace(/\s+/gu, " ");
-  if (isRelative) for (const days of relativeDays(rest, dateInZone(now, timeZone))) found.addRelative(days);
+  const today = now === undefined ? "" : dateInZone(now, timeZone);
+  if (isRelative) for (const days of relativeDays(rest, today)) found.addRelative(days);
   if (!isDated && !MONTH_HINT.test(rest)) return found;
   const { dated, yearless } = shapesFor(rest);
   for (const { pattern, orders } of isDated ? dated : [])
@@ -121,7 +125,7 @@ export function datesOf(text: string, now?: number, timeZone?: string): QueryDat
   if (now === undefined || !mayBeYearless(rest)) return found;
   for (const { pattern, orders } of yearless)
     rest = rest.replace(pattern, (...groups: string[]) => {
-      const read = orders.filter((order) => found.addYearless(partsOf(groups, order), now));
+      const read = orders.filter((order) => found.addYearless(partsOf(groups, order), today));
       return read.length > 0 ? " " : groups[0]!;
     });
   return found;
@@ -134,7 +138,7 @@ function mayBeYearless(text: string): boolean {
 function withoutAccents(text: string): string {
   if (isAscii(text)) return text;
   // Hangul comes apart with the accents.
-  return text.normalize("NFKD").replace(/\p{M}/gu, "").replace(/ı/g, "i").normalize("NFC");
+  return text.normalize("NFKD").replace(/\p{M}/gu, "").replace(/ı/g, "i").replaceAll("’", "'").normalize("NFC");
 }
 
 type Parts = { d?: string; m: string; y?: string };
@@ -149,6 +153,8 @@ class Found implements QueryDates {
   readonly written: DateTerm[] = [];
   readonly numbers = new Set<string>();
   readonly months = new Set<string>();
+  /** The number of the date that is being added. */
+  private date = 0;
 
   get terms(): DateTerm[] {
     return [...this.byTerm.values()];
@@ -159,6 +165,7 @@ class Found implements QueryDates {
     const first = `${y}-${monthOf(m)}-${(d ?? "01").padStart(2, "0")}`;
     const from = utcMidnight(first);
     if (from === null) return false;
+    this.date++;
     this.addWords([d, m, y]);
     if (d === undefined) this.term(first.slice(0, 7), MONTH_WEIGHT, true);
     else this.day(first);
@@ -166,16 +173,17 @@ class Found implements QueryDates {
     return true;
   }
 
-  /** Adds a day, or without one a month, of the years around `now`. */
-  addYearless({ d, m }: Parts, now: number): boolean {
-    if (d === undefined) return this.addMonth(m, now);
-    const year = new Date(now).getUTCFullYear();
+  /** Adds a day, or without one a month, of the years around `today` (`YYYY-MM-DD`). */
+  addYearless({ d, m }: Parts, today: string): boolean {
+    this.date++;
+    if (d === undefined) return this.addMonth(m, today);
+    const year = Number(today.slice(0, 4));
     const days = Array.from(
       { length: YEARS_BEFORE + 2 },
       (_, back) => `${year + 1 - back}-${monthOf(m)}-${d.padStart(2, "0")}`,
     );
     const real = days.filter((day) => utcMidnight(day) !== null);
-    const last = real.find((day) => utcMidnight(day)! <= now);
+    const last = real.find((day) => day <= today);
     for (const day of real) if (day !== last) this.term(day, DAY_WEIGHT * OTHER_YEAR, true);
     if (last !== undefined) {
       this.day(last);
@@ -186,16 +194,16 @@ class Found implements QueryDates {
   }
 
   /** Adds days that are counted from today: who counts them asks for what was written on them. */
-  addRelative({ said, days, month }: RelativeDays): void {
+  addRelative({ said, days, months = [] }: RelativeDays): void {
+    this.date++;
     const [only] = days;
     if (only !== undefined && days.length === 1) this.day(only);
     else for (const day of days) this.term(day, DAY_WEIGHT, true);
-    if (month !== undefined) this.term(month, MONTH_WEIGHT, true);
+    for (const month of months) this.term(month, MONTH_WEIGHT, true);
     this.addWords(said.split(/[\s']+/));
   }
 
-  private addMonth(m: string, now: number): boolean {
-    const today = new Date(now).toISOString().slice(0, 10);
+  private addMonth(m: string, today: string): boolean {
     const year = Number(today.slice(0, 4)) - Number(`${today.slice(0, 4)}-${monthOf(m)}` > today.slice(0, 7));
     if (utcMidnight(`${year}-${monthOf(m)}-01`) === null) return false;
     for (let back = 0; back <= YEARS_BEFORE; back++)
@@ -217,7 +225,7 @@ class Found implements QueryDates {
       [String(Number(date)), String(Number(month))],
     ]) {
       for (const term of [`${a}.${b}.${year}`, `${a}/${b}/${year}`, `${b}/${a}/${year}`])
-        this.written.push({ term, weight: DAY_WEIGHT, finds: true });
+        this.written.push({ term, weight: DAY_WEIGHT, finds: true, date: this.date });
     }
   }
 
@@ -231,7 +239,7 @@ class Found implements QueryDates {
 
   private term(term: string, weight: number, finds: boolean): void {
     const known = this.byTerm.get(term);
-    if (known === undefined || known.weight < weight) this.byTerm.set(term, { term, weight, finds });
+    if (known === undefined || known.weight < weight) this.byTerm.set(term, { term, weight, finds, date: this.date });
   }
 }
 

@@ -24,6 +24,8 @@ export type QueryTerm = {
   part: boolean;
   /** Names a day together with others, and stands for no other word. */
   date?: boolean;
+  /** Of a term that stands for a date of the query, and was not typed: the date's number. Its terms are alternatives, the best counts. */
+  alternative?: number;
 };
 
 /** A query as the keyword leg understands it: tokens only, nothing of it is syntax any more. */
@@ -70,7 +72,7 @@ export function parseQuery(typed: string, grammar: Grammar, asOf = Date.now(), t
   const { kept, onlyStopWords } = withoutStopWords(tokens, new Set(phrases.flat()));
   const parsed = {
     text: cleaned,
-    terms: withDates(queryTerms(kept), datesOf(cleaned, asOf, timeZone)),
+    terms: withDates(queryTerms(kept), datesOf(wanted.map(spokenText).join(" "), asOf, timeZone)),
     phrases,
     demandPhrases: grammar === "qmd",
     excluded,
@@ -78,6 +80,11 @@ export function parseQuery(typed: string, grammar: Grammar, asOf = Date.now(), t
     onlyStopWords,
   };
   return { ...parsed, match: matchOf(parsed) };
+}
+
+/** A segment as far as it may say a day: who quotes "yesterday" or "last June" means these words. */
+function spokenText({ text, quoted }: Segment): string {
+  return quoted && !/\d/.test(text) ? '""' : text;
 }
 
 function plainSegments(text: string): Segment[] {
@@ -187,7 +194,8 @@ function withDates(terms: QueryTerm[], dates: QueryDates): QueryTerm[] {
   const added = new Map([...dates.written, ...dates.terms].map((date) => [date.term, date]));
   const traits = { kind: "whole" as const, identifier: false, part: false };
   for (const { term } of terms) added.delete(term);
-  return [...words, ...Array.from(added.values(), (date) => Object.assign(date, traits))];
+  const alternatives = Array.from(added.values(), ({ date, ...term }) => ({ ...term, ...traits, alternative: date }));
+  return [...words, ...alternatives];
 }
 
 /** Any of the terms, each demanded phrase, none of the excluded ones. */

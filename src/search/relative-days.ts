@@ -1,7 +1,7 @@
 import { DAY_MS, utcMidnight } from "../notes/dates.ts";
 
-/** Days that a question counts from its own, and how it says so. `YYYY-MM-DD`, or of a month `YYYY-MM`. */
-export type RelativeDays = { said: string; days: string[]; month?: string };
+/** Days that a question counts from its own, and how it says so: `YYYY-MM-DD`, and of whole months `YYYY-MM`. */
+export type RelativeDays = { said: string; days: string[]; months?: string[] };
 
 /** Days of the week from Sunday on, without accents, as `Date` counts them. */
 const WEEKDAYS = [
@@ -13,11 +13,15 @@ const WEEKDAYS = [
   "friday freitag viernes vendredi venerdi sexta sexta-feira vrijdag пятницу",
   "saturday samstag sonnabend sabado samedi sabato zaterdag субботу",
 ];
+/** Particles that Korean puts behind a noun. */
+const PARTICLE = "(?:는|의|도|에|부터|까지)?";
 /** `hier` is `here` in German and Dutch, so French says it with something before. */
-const YESTERDAY =
-  "yesterday last night gestern ayer ontem ieri gisteren вчера вчора wczoraj d'hier qu'hier 昨天 昨日 어제 امس";
-const DAY_BEFORE = "vorgestern anteayer anteontem eergisteren позавчера avant-hier 前天 一昨日 그저께";
+const YESTERDAY = `yesterday last night gestern ayer ontem ieri gisteren вчера вчора wczoraj d'hier qu'hier 昨天 昨日 어제${PARTICLE} امس`;
+/** 目前天气 is the weather at present, 大前天 a day earlier. */
+const DAY_BEFORE = `vorgestern anteayer anteontem eergisteren позавчера avant-hier (?<![目之以大])前天(?![气氣]) 一昨日 그저께${PARTICLE}`;
 const BEFORE = "last past previous letzte[mnrs]? vergangene[mnrs]? vorige afgelopen pasad[oa] прошл(?:ыи|ую|ои|ом|ое)";
+/** Said of a week or month, the days up to now. */
+const UP_TO_NOW = /^(?:past|afgelopen)$/i;
 const BEHIND = "pasad[oa] dernier(?:e)? scors[oa] passad[oa]";
 const WEEK = "week woche semana semaine settimana неделе неделю";
 const WEEKEND = "weekend week-end wochenende";
@@ -32,7 +36,7 @@ const NUMBERS = [
 
 /** Every question that says something of the kind holds one of these; most hold none. */
 const HINT =
-  /yesterday|\blast\b|\bpast\b|previous| ago\b|gestern|letzte|vergangene|vor |vorige|afgelopen|pasad|ayer|hace |derni|hier|il y a|ieri|scors|ontem|passad|gisteren|вчера|вчора|прошл|wczoraj|昨|前天|前日|天前|日前|上[个個周週星礼月]|先[週月]|어제|그저께|أمس/i;
+  /yesterday|\blast\b|\bpast\b|previous| ago\b|gestern|letzte|vergangene|vor |vorige|afgelopen|pasad|ayer|hace |derni|hier|il y a|ieri|scors|ontem|passad|gisteren|вчера|вчора|прошл|wczoraj|昨|前天|前日|天前|日前|上[个個周週星礼月]|先[週月]|어제|그저께|[أا]مس/i;
 
 const alternatives = (words: string): string =>
   words.replaceAll("last night", "last\u00a0night").split(" ").join("|").replaceAll("\u00a0", " ");
@@ -42,7 +46,8 @@ type Shape = { pattern: RegExp; read: (groups: readonly string[], today: number)
 let shapes: Shape[] | undefined;
 
 function makeShapes(): Shape[] {
-  const [begin, end] = [String.raw`(?<![\p{L}\p{N}])`, String.raw`(?![\p{L}\p{N}])`];
+  // `yesterday.md` and `monday.com` are names.
+  const [begin, end] = [String.raw`(?<![\p{L}\p{N}])`, String.raw`(?![\p{L}\p{N}_]|\.\p{L})`];
   const spaced = (source: string): RegExp => new RegExp(begin + source + end, "giu");
   // The last week of a month, the last Monday in May: counted from somewhere else.
   const notOf = String.raw`(?!\s+(?:of|in|im|des|vom|de|del|du)${end})`;
@@ -59,12 +64,12 @@ function makeShapes(): Shape[] {
     },
     { pattern: new RegExp(unspaced(YESTERDAY, begin, end), "giu"), read: (_, today) => daysBack(today, 1, 1) },
     {
-      pattern: spaced(`(?:${alternatives(BEFORE)})\\s+(${period})${notOf}`),
-      read: ([, what = ""], today) => lastPeriod(what, today),
+      pattern: spaced(`(${alternatives(BEFORE)})\\s+(${period})${notOf}`),
+      read: ([, how = "", what = ""], today) => lastPeriod(what, today, UP_TO_NOW.test(how)),
     },
     {
       pattern: spaced(`(${period})\\s+(?:${alternatives(BEHIND)})`),
-      read: ([, what = ""], today) => lastPeriod(what, today),
+      read: ([, what = ""], today) => lastPeriod(what, today, false),
     },
     {
       pattern: spaced(`${number}\\s+${unit}\\s+ago`),
@@ -74,12 +79,17 @@ function makeShapes(): Shape[] {
       pattern: spaced(`(?:vor|hace|il\\s+y\\s+a)\\s+${number}\\s+${unit}`),
       read: ([, count = "", what = ""], today) => ago(count, what, today),
     },
-    { pattern: /(\d{1,2})\s*(?:天|日)前/gu, read: ([, count = ""], today) => ago(count, "day", today) },
+    // Before the third of November is no count.
     {
-      pattern: /上(?:个|個)?(?:周|週|星期|礼拜)([一二三四五六日天])?|先週/gu,
+      pattern: /(?<!\d|[月월]\s?)(\d{1,2})\s*(?:天|日)前/gu,
+      read: ([, count = ""], today) => ago(count, "day", today),
+    },
+    {
+      // 早上, 线上 and 以上 end before it.
+      pattern: /(?<![早晚线線网網路以身马馬])上(?:个|個)?(?:周|週|星期|礼拜)([一二三四五六日天])?(?![围圍期])|先週/gu,
       read: ([, day], today) => chineseWeek(day, today),
     },
-    { pattern: /上(?:个|個)月|先月/gu, read: (_, today) => ({ days: [], month: monthBack(today, 1) }) },
+    { pattern: /上(?:个|個)月|先月/gu, read: (_, today) => monthsBack(today, [1]) },
   ];
 }
 
@@ -122,15 +132,17 @@ function daysBack(today: number, from: number, to: number): { days: string[] } {
   return { days: Array.from({ length: from - to + 1 }, (_, at) => isoDay(today - (from - at) * DAY_MS)) };
 }
 
-function monthBack(today: number, count: number): string {
+function monthsBack(today: number, counts: number[]): Omit<RelativeDays, "said"> {
   const date = new Date(today);
-  return isoDay(Date.UTC(date.getUTCFullYear(), date.getUTCMonth() - count, 1)).slice(0, 7);
+  const monthOf = (count: number): number => Date.UTC(date.getUTCFullYear(), date.getUTCMonth() - count, 1);
+  return { days: [], months: counts.map((count) => isoDay(monthOf(count)).slice(0, 7)) };
 }
 
-function lastPeriod(what: string, today: number): Omit<RelativeDays, "said"> {
+function lastPeriod(what: string, today: number, upToNow: boolean): Omit<RelativeDays, "said"> {
   const name = what.toLowerCase();
   const isOf = (words: string): boolean => words.split(" ").includes(name);
-  if (isOf(MONTH)) return { days: [], month: monthBack(today, 1) };
+  if (isOf(MONTH)) return monthsBack(today, upToNow ? [1, 0] : [1]);
+  if (isOf(WEEK) && upToNow) return daysBack(today, 7, 0);
   // Days since Monday.
   const day = (new Date(today).getUTCDay() + 6) % 7;
   if (isOf(WEEK)) return daysBack(today, day + 7, day + 1);
@@ -152,6 +164,6 @@ function ago(count: string, unit: string, today: number): Omit<RelativeDays, "sa
   const number = /^\d/.test(count)
     ? Number(count)
     : NUMBERS.findIndex((words) => words.split(" ").includes(count.toLowerCase()));
-  if (/^mo|^mes/i.test(unit)) return { days: [], month: monthBack(today, number) };
+  if (/^mo|^mes/i.test(unit)) return monthsBack(today, [number]);
   return /^[ws]/i.test(unit) ? daysBack(today, 7 * number + 3, 7 * number - 3) : daysBack(today, number, number);
 }

@@ -99,11 +99,16 @@ async function textDocument(bytes: Uint8Array, file: ScannedFile, context: ReadC
     keyOf: home.kind === "qmd" ? (_, seq) => `${hash}_${seq}` : (textHash) => `${textHash}_0`,
   };
   const drafts = cutPassages(text, documentCutting(home, collection, file.path));
-  const above = MARKDOWN.test(file.path) ? headingsAbove(text, drafts) : [];
+  const isMarkdown = MARKDOWN.test(file.path) && collection.source !== "sessions";
+  const above = isMarkdown ? headingsAbove(text, drafts) : [];
+  const tokensOfHeading = new Map<string, string>();
   const passages = drafts.map((passage, at) => {
     const stored = toStore(passage, facts);
-    const headings = (above[at] ?? []).filter((heading) => heading !== title);
-    if (headings.length > 0) stored.nameTokens += ` ${indexTokenString(headings.join("\n"))}`;
+    for (const heading of above[at] ?? []) {
+      if (heading === title) continue;
+      if (!tokensOfHeading.has(heading)) tokensOfHeading.set(heading, indexTokenString(heading));
+      stored.nameTokens += ` ${tokensOfHeading.get(heading)}`;
+    }
     // What stands under it has its words too, and says something.
     const isNamed = (above[at + 1]?.length ?? 0) > (above[at]?.length ?? 0);
     if (isNamed && isOnlyHeading(passage.text)) stored.tokens = "";

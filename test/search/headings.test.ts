@@ -1,5 +1,6 @@
 import { afterAll, expect, test } from "bun:test";
 import { type TestHome, testHome } from "./homes.ts";
+import { workMeter } from "../work.ts";
 
 const homes: TestHome[] = [];
 const opened = async (...home: Parameters<typeof testHome>): Promise<TestHome> => {
@@ -60,4 +61,41 @@ test("the end of a long section is found by its heading", async () => {
   const { hits } = await home.ask("snowmobile key");
   const { body, pos, length } = hits[0]!;
   expect(body.slice(pos, pos + length)).toContain("behind the calendar");
+});
+
+test("a heading of many beginnings of comments took minutes", async () => {
+  const spent = workMeter();
+  await opened({ "memory/made.md": `# Made\n\n## ${"<!--".repeat(50_000)}\n\nThe lantern hangs in the attic.\n` });
+  expect(spent()).toBeLessThan(2000);
+});
+
+test("what a long heading over entries said at its end was in no passage", async () => {
+  const long = `Agreed with the neighbours ${"and talked about at length ".repeat(8)}before the hedge was planted`;
+  const home = await opened({ "MEMORY.md": `# Memory\n\n## ${long}\n- The costs are shared.\n` });
+  expect(await firstLine(home, "hedge planted")).toBe(3);
+});
+
+test("what a comment in a heading over entries said was in no passage", async () => {
+  const home = await opened({ "MEMORY.md": "# Memory\n\n## Hedge <!-- see the notary -->\n- The costs are shared.\n" });
+  expect(await firstLine(home, "notary")).toBe(3);
+});
+
+test("code within a line, marks within a block and a block in a list hid every heading behind them", async () => {
+  for (const code of ["```npm start``` runs it", "````\n```\n````", "~~~\n```\n~~~", "- ```\n  npm start\n  ```"]) {
+    const home = await opened({
+      "MEMORY.md": `# Memory\n\n${code}\n\n## Bank\n- Adviser: Mrs Kleinert\n\n## Car\n- Oil: 5W-30\n`,
+    });
+    const { hits } = await home.ask("bank");
+    const found = hits.map(({ body, pos, length }) => body.slice(pos, pos + length).trim());
+    expect([code, found]).toEqual([code, ["- Adviser: Mrs Kleinert"]]);
+  }
+});
+
+test("a comment of front matter was a heading of all that follows", async () => {
+  const filler = "We looked around first and took our time, as everybody wrote in the guest book.\n".repeat(60);
+  const home = await opened({
+    "memory/made.md": `---\n### snowmobile\ndate: 2026-03-02\n---\n${filler}`,
+  });
+  const { hits } = await home.ask("snowmobile");
+  expect(hits.map(({ path, startLine }) => [path, startLine])).toEqual([["memory/made.md", 1]]);
 });

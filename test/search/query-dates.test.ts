@@ -118,6 +118,28 @@ test("days of January in Italian, August in Turkish and November in Ukrainian we
     expect([text, datesOf(text, now).terms.some(({ term, finds }) => finds && term === day)]).toEqual([text, true]);
 });
 
+test("a day or month without its year was the last one in Greenwich, not where the user lives", () => {
+  const lateInLondon = Date.parse("2026-12-31T23:30:00Z");
+  const best = (text: string, zone: string): string | undefined =>
+    datesOf(text, lateInLondon, zone).terms.toSorted((a, b) => b.weight - a.weight)[0]?.term;
+  expect(best("in January", "Asia/Tokyo")).toBe("2027-01");
+  expect(best("on 1 January", "Asia/Tokyo")).toBe("2027-01-01");
+  expect(best("in January", "America/New_York")).toBe("2026-01");
+});
+
+test("months behind a preposition were none in Russian, Ukrainian and Polish, nor the Ukrainian September at all", () => {
+  const now = Date.parse("2026-05-20T12:00:00Z");
+  const best = (text: string): string | undefined =>
+    datesOf(text, now).terms.toSorted((a, b) => b.weight - a.weight)[0]?.term;
+  for (const text of ["что было в июне", "що було у червні", "co było w czerwcu"])
+    expect([text, best(text)]).toEqual([text, "2025-06"]);
+  expect(best("в мае")).toBe("2026-05");
+  expect(best("we wrześniu")).toBe("2025-09");
+  expect(best("14 вересня")).toBe("2025-09-14");
+  for (const text of ["we may come", "life in Mars", "last Mars mission"])
+    expect([text, best(text)]).toEqual([text, undefined]);
+});
+
 test("a version or an address of four numbers was read as a day", () => {
   for (const text of ["10.11.2023.5", "1.10.11.2023", "2026.3.14.1", "7.2026.3.14"])
     expect([text, found(text)]).toEqual([text, []]);

@@ -89,3 +89,65 @@ test("the note of last Tuesday stands before those that hold the question's word
   const { hits } = await home.ask("what was said in last Tuesday's standup", { asOf: now, timeZone: "UTC" });
   expect(hits[0]?.path).toBe("memory/2026-11-24.md");
 });
+
+test("names, idioms and other words that hold one of a day were days", () => {
+  const questions = [
+    "open yesterday.md",
+    "the last monday.com export",
+    "目前天气怎么样",
+    "以上周期",
+    "早上周会",
+    "线上周报",
+  ];
+  for (const question of [...questions, "2023天前"]) expect([question, asked(question)]).toEqual([question, ""]);
+  expect(asked("11月3日前", now)).not.toContain("2026-11-28");
+});
+
+test("days were words with a curly apostrophe, a particle or without a hamza", () => {
+  for (const question of ["la réunion d’hier", "어제의 회의", "어제는 뭐 했어", "ماذا حدث امس"])
+    expect([question, asked(question)]).toEqual([question, "2026-11-30"]);
+});
+
+test("the past week and month ended before this one began", () => {
+  expect(asked("what happened in the past week")).toBe("2026-11-24…01");
+  expect(asked("over the past month")).toBe("2026-11…12");
+});
+
+test("a quoted word was a day", async () => {
+  const home = await testHome({
+    "memory/2026-11-30.md": "Who sang at the party? Nora did.",
+    "memory/songs.md": "Yesterday: Paul sang it, in 1965.",
+  });
+  homes.push(home);
+  const ask = { asOf: now, timeZone: "UTC", explain: true };
+  const terms = async (question: string): Promise<number> => (await home.ask(question, ask)).hits.length;
+  expect(await terms('who wrote "yesterday"')).toBe(1);
+  expect(await terms('what was "written" yesterday')).toBe(2);
+});
+
+test("a note that lists every day stood before those of last week", async () => {
+  const days = Array.from({ length: 30 }, (_, at) => `2026-11-${String(at + 1).padStart(2, "0")}`);
+  const home = await testHome({
+    ...Object.fromEntries(
+      days.map((day) => [`memory/${day}.md`, "Standup with Jonas. Talked of the import and milk.\n"]),
+    ),
+    "memory/index.md": `# Index\n\n${days
+      .slice(-14)
+      .map((day) => `- [[${day}]] standup`)
+      .join("\n")}\n`,
+  });
+  homes.push(home);
+  const { hits } = await home.ask("what was said at the standup last week", { asOf: now, timeZone: "UTC" });
+  expect(hits[0]?.path).toMatch(/^memory\/2026-11-2[3-9]\.md$/);
+});
+
+test("the days of last week outweighed the identifier that was looked up", async () => {
+  const days = Array.from({ length: 30 }, (_, at) => `memory/2026-11-${String(at + 1).padStart(2, "0")}.md`);
+  const home = await testHome({
+    ...Object.fromEntries(days.map((day) => [day, "Gateway restarted.\n"])),
+    "memory/long.md": `${"Of this and that was talked at length and nothing came of it. ".repeat(16)}Then INC-2041.\n`,
+  });
+  homes.push(home);
+  const { hits } = await home.ask("gateway INC-2041 last week", { asOf: now, timeZone: "UTC" });
+  expect(hits[0]?.path).toBe("memory/long.md");
+});
