@@ -197,12 +197,16 @@ function scoresOf(parsed: ParsedQuery, rarity: Rarity, texts: readonly PassageTo
       exact ||= decides && counts[term]! > 0;
       counts[term] = alike[term] = told[term] = 0;
     }
-    for (const date of best.keys()) {
-      bm25 += best[date] ?? 0;
-      best[date] = 0;
-    }
-    return { bm25, exact };
+    return { bm25: bm25 + sumTaken(best), exact };
   });
+}
+
+/** The sum of the scores of dates, by their numbers from 1 on, which are emptied for the next text. */
+function sumTaken(scores: number[]): number {
+  let sum = 0;
+  for (const score of scores) sum += score ?? 0;
+  scores.length = 0;
+  return sum;
 }
 
 function scoredTerms(parsed: ParsedQuery, rarity: Rarity): ScoredTerm[] {
