@@ -9,10 +9,29 @@ const READ_OF_HEADING = 1000;
 /** A heading of Markdown, or the mark before or behind a block of code, in which a `#` begins a comment. */
 const HEADING_OR_FENCE = /^(?:(#{1,6})[ \t]+(\S.*)|[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?(`{3,}|~{3,})(.*))$/gm;
 
+/** Elsewhere a line that begins with `#` is a comment, or somebody's words. */
+const MARKDOWN = /\.(?:md|markdown|mdx)$/i;
+
+/** What a passage stands under, outermost first. `isBare`: it is a heading and nothing else, and what stands under it has all its words. */
+export type Standing = { headings: string[]; isBare: boolean };
+
 /**
- * The headings that each passage stands under, outermost first: those of the sections that its first line is in, without the heading
- * that begins it. A passage alone has none that are not its own.
+ * The headings that each passage of a file stands under: those of the sections that its first line is in, without the heading that
+ * begins it. A passage alone has none that are not its own.
  */
+export function standingOf(
+  path: string,
+  text: string,
+  passages: readonly Pick<PassageDraft, "pos" | "text">[],
+): Standing[] {
+  const above = MARKDOWN.test(path) ? headingsAbove(text, passages) : passages.map(() => []);
+  return passages.map((passage, at) => {
+    const headings = above[at] ?? [];
+    return { headings, isBare: (above[at + 1]?.length ?? 0) > headings.length && isOnlyHeading(passage.text) };
+  });
+}
+
+/** The headings above each passage of Markdown. */
 export function headingsAbove(text: string, passages: readonly Pick<PassageDraft, "pos">[]): string[][] {
   if (passages.length < 2 || !text.includes("#")) return passages.map(() => []);
   const headings = headingsOf(text);
@@ -30,8 +49,8 @@ export function headingsAbove(text: string, passages: readonly Pick<PassageDraft
   });
 }
 
-/** Whether a passage is a heading and nothing else, all of whose words `headingsAbove` gives to what stands under it. */
-export function isOnlyHeading(text: string): boolean {
+/** One that is no longer than what is kept of it, and without a comment that is not. */
+function isOnlyHeading(text: string): boolean {
   return text.length <= MAX_HEADING && !text.includes("<!--") && /^#{1,6}[ \t]+\S[^\n]*\s*$/.test(text);
 }
 

@@ -5,6 +5,7 @@ import { isInside } from "../home/paths.ts";
 import type { Collection } from "../home/types.ts";
 import { cutPassages } from "../notes/cut.ts";
 import { decodeNote, MAX_NOTE_BYTES } from "../notes/decode.ts";
+import { type Standing, standingOf } from "../notes/headings.ts";
 import type { Cutting, PassageDraft } from "../notes/types.ts";
 import { sha256 } from "../sha256.ts";
 import type { DocumentRow } from "../store/types.ts";
@@ -23,8 +24,11 @@ export type FileState = {
   /** Changed, as size and time say, and too large to be read while somebody waits for an answer. */
   | { state: "unread" }
   /** The file as it is now. */
-  | { state: "changed"; text: string; passages: PassageDraft[] }
+  | { state: "changed"; text: string; passages: StandingPassage[] }
 );
+
+/** A passage of a file as it is now, with what it stands under. */
+export type StandingPassage = PassageDraft & Standing;
 
 /**
  * What looking through changed files may still cost the answer that waits for it, and a server's other answers with it: bytes to
@@ -104,12 +108,15 @@ function passagesIfChanged(
   bytes: Buffer,
   document: DocumentRow,
   cutting: Cutting,
-): { text: string; passages: PassageDraft[] } | "none" | null {
+): { text: string; passages: StandingPassage[] } | "none" | null {
   const { text } = decodeNote(bytes);
   if (text === null) return "none";
   const hash = sha256(text);
   // What another program indexed since has the file's hash, but passages of the text before it.
-  return hash === document.hash && document.mtimeMs >= 0 ? null : { text, passages: cutPassages(text, cutting) };
+  if (hash === document.hash && document.mtimeMs >= 0) return null;
+  const passages = cutPassages(text, cutting);
+  const standing = standingOf(document.path, text, passages);
+  return { text, passages: passages.map((passage, at) => Object.assign(passage, standing[at])) };
 }
 
 /** Below this share of common tokens a passage is another one and not an edited one. */
@@ -122,7 +129,7 @@ const SAME_PASSAGE = 0.5;
  */
 export function passageNow(
   hit: { text: string; fromKeyword: boolean; fromVector: boolean; byName: boolean },
-  passages: PassageDraft[],
+  passages: StandingPassage[],
   { termsIn, tokensIn }: PassageWords,
 ): PassageDraft | null {
   const same = samePassage(hit, passages);
@@ -130,7 +137,9 @@ export function passageNow(
   const before = tokensIn(hit.text);
   let best: { passage: PassageDraft; terms: number; likeness: number } | null = null;
   for (const passage of passages) {
-    const terms = hit.fromKeyword ? termsIn(passage.text).length : 0;
+    // What stands under it was found by its words.
+    if (passage.isBare) continue;
+    const terms = hit.fromKeyword ? termsOf(passage, termsIn).size : 0;
     if (terms < (best?.terms ?? 0) || (terms === 0 && !hit.fromVector)) continue;
     const likeness = jaccard(before, tokensIn(passage.text));
     if (terms === 0 && likeness < SAME_PASSAGE) continue;
@@ -139,6 +148,10 @@ export function passageNow(
     }
   }
   return best?.passage ?? (hit.byName ? (passages[0] ?? null) : null);
+}
+
+function termsOf({ headings, text }: StandingPassage, termsIn: PassageWords["termsIn"]): ReadonlySet<string> {
+  return new Set([...headings, text].flatMap(termsIn));
 }
 
 /** The passage that says what a hit said, or undefined. */

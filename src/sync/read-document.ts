@@ -5,7 +5,7 @@ import type { Collection, Home } from "../home/types.ts";
 import { cutPassages } from "../notes/cut.ts";
 import { decodeNote, MAX_NOTE_BYTES, MAX_NOTE_MB } from "../notes/decode.ts";
 import { noteFacts } from "../notes/front-matter.ts";
-import { headingsAbove, isOnlyHeading } from "../notes/headings.ts";
+import { standingOf } from "../notes/headings.ts";
 import { mediaLabel, mediaType } from "../notes/media.ts";
 import type { NoteFacts, PassageDraft } from "../notes/types.ts";
 import { indexTokenString } from "../search/tokens.ts";
@@ -80,9 +80,6 @@ export async function readDocument(file: ScannedFile, context: ReadContext): Pro
   }
 }
 
-/** Elsewhere a line that begins with `#` is a comment, or somebody's words. */
-const MARKDOWN = /\.(?:md|markdown|mdx)$/i;
-
 async function textDocument(bytes: Uint8Array, file: ScannedFile, context: ReadContext): Promise<ReadDocument> {
   const { home, collection, knownHash } = context;
   const decoded = decodeNote(bytes);
@@ -99,19 +96,19 @@ async function textDocument(bytes: Uint8Array, file: ScannedFile, context: ReadC
     keyOf: home.kind === "qmd" ? (_, seq) => `${hash}_${seq}` : (textHash) => `${textHash}_0`,
   };
   const drafts = cutPassages(text, documentCutting(home, collection, file.path));
-  const isMarkdown = MARKDOWN.test(file.path) && collection.source !== "sessions";
-  const above = isMarkdown ? headingsAbove(text, drafts) : [];
+  // In a transcript a line that begins with `#` is somebody's words.
+  const standing = collection.source === "sessions" ? [] : standingOf(file.path, text, drafts);
   const tokensOfHeading = new Map<string, string>();
   const passages = drafts.map((passage, at) => {
     const stored = toStore(passage, facts);
-    for (const heading of above[at] ?? []) {
+    const { headings = [], isBare = false } = standing[at] ?? {};
+    for (const heading of headings) {
       if (heading === title) continue;
       if (!tokensOfHeading.has(heading)) tokensOfHeading.set(heading, indexTokenString(heading));
       stored.nameTokens += ` ${tokensOfHeading.get(heading)}`;
     }
-    // What stands under it has its words too, and says something.
-    const isNamed = (above[at + 1]?.length ?? 0) > (above[at]?.length ?? 0);
-    if (isNamed && isOnlyHeading(passage.text)) stored.tokens = "";
+    // Short as it is, it would stand before every entry that answers.
+    if (isBare) stored.tokens = "";
     return stored;
   });
   const draft = draftOf(file, collection, { title, hash, text, date: date ?? null, tags, passages });

@@ -87,10 +87,12 @@ describe("a hit in a changed file", () => {
     fromVector: false,
     byName: false,
   };
-  const now = (text: string, over: object = {}) => passageNow({ ...hit, ...over }, cutPassages(text, cutting), words);
+  const passagesOf = (text: string) =>
+    cutPassages(text, cutting).map((passage) => Object.assign(passage, { headings: [], isBare: false }));
+  const now = (text: string, over: object = {}) => passageNow({ ...hit, ...over }, passagesOf(text), words);
 
   test("moves with its text", () => {
-    const moved = passageNow(hit, [{ ...cutPassages(hit.text, cutting)[0]!, startLine: 9 }], words);
+    const moved = passageNow(hit, [{ ...passagesOf(hit.text)[0]!, startLine: 9 }], words);
     expect(moved).toMatchObject({ startLine: 9, text: hit.text });
   });
 

@@ -99,3 +99,11 @@ test("a comment of front matter was a heading of all that follows", async () => 
   const { hits } = await home.ask("snowmobile");
   expect(hits.map(({ path, startLine }) => [path, startLine])).toEqual([["memory/made.md", 1]]);
 });
+
+test("an entry that was edited since the last sync was shown as its bare heading, or not at all", async () => {
+  const home = await opened({ "MEMORY.md": MEMORY });
+  home.write({ "MEMORY.md": MEMORY.replace("tangerine-otter", "badger").replace("Nora: 3 May", "Nora: 4 May") });
+  expect((await home.ask("wi-fi password")).hits[0]?.text).toContain("badger");
+  const { hits } = await home.ask("birthdays");
+  expect(hits.map(({ startLine }) => startLine).toSorted((a, b) => a - b)).toEqual([11, 12]);
+});
