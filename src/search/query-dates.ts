@@ -43,6 +43,10 @@ const MONTH_HINT =
 const BEFORE_MONTH = String.raw`(?:(?:in|during|last)\s+(?!mars)|(?:im|letzten|en|em|nel|w|we(?=\s+wrz)|в|у)\s+)`;
 const MONTH_ALONE_HINT = /(?<!\p{L})(?:in|during|last|im|letzten|en|em|nel|we?|в|у)\s+\p{L}{3}|\d\s*[月월]/iu;
 
+/** The year before this one, beside a day or month. */
+const LAST_YEAR =
+  /(?<![\p{L}\p{N}])(?:last year|(?:letzte|vergangene|vorige)[nms] jahre?s?|(?:ano|an|annee|anno) (?:pasado|passado|derniere?|scorso)|vorig jaar|прошл(?:ом году|ого года))(?![\p{L}\p{N}])|去年|昨年|작년/giu;
+
 /** The day, month and year that the groups of a pattern are, by the letters of each order that they may be in. */
 type Shape = { pattern: RegExp; orders: string[] };
 
@@ -117,7 +121,9 @@ export function datesOf(text: string, now?: number, timeZone?: string): QueryDat
   if (isRelative) for (const days of relativeDays(rest, today)) found.addRelative(days);
   if (!isDated && !MONTH_HINT.test(rest)) return found;
   const { dated, yearless } = shapesFor(rest);
-  for (const { pattern, orders } of isDated ? dated : [])
+  const lastYear = now !== undefined && rest.search(LAST_YEAR) >= 0 ? String(Number(today.slice(0, 4)) - 1) : undefined;
+  if (lastYear !== undefined) rest = rest.replace(LAST_YEAR, ` ${lastYear} `);
+  for (const { pattern, orders } of isDated || lastYear !== undefined ? dated : [])
     rest = rest.replace(pattern, (...groups: string[]) => {
       const read = orders.filter((order) => found.add(partsOf(groups, order)));
       return read.length > 0 ? " " : groups[0]!;
@@ -125,7 +131,10 @@ export function datesOf(text: string, now?: number, timeZone?: string): QueryDat
   if (now === undefined || !mayBeYearless(rest)) return found;
   for (const { pattern, orders } of yearless)
     rest = rest.replace(pattern, (...groups: string[]) => {
-      const read = orders.filter((order) => found.addYearless(partsOf(groups, order), today));
+      const read = orders.filter((order) => {
+        const parts = partsOf(groups, order);
+        return lastYear === undefined ? found.addYearless(parts, today) : found.add({ ...parts, y: lastYear });
+      });
       return read.length > 0 ? " " : groups[0]!;
     });
   return found;

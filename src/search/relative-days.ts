@@ -15,7 +15,7 @@ const WEEKDAYS = [
 ];
 /** Particles that Korean puts behind a noun. */
 const PARTICLE = "(?:는|의|도|에|부터|까지)?";
-/** `hier` is `here` in German and Dutch, so French says it with something before. */
+/** `hier` is `here` in German and Dutch: it is French with something before, or beside words that those don't have. */
 const YESTERDAY = `yesterday last night gestern ayer ontem ieri gisteren вчера вчора wczoraj d'hier qu'hier 昨天 昨日 어제${PARTICLE} امس`;
 /** 目前天气 is the weather at present, 大前天 a day earlier. */
 const DAY_BEFORE = `vorgestern anteayer anteontem eergisteren позавчера avant-hier (?<![目之以大])前天(?![气氣]) 一昨日 그저께${PARTICLE}`;
@@ -24,6 +24,7 @@ const BEFORE = "last past previous letzte[mnrs]? vergangene[mnrs]? vorige afgelo
 const UP_TO_NOW = /^(?:past|afgelopen)$/i;
 const BEHIND = "pasad[oa] dernier(?:e)? scors[oa] passad[oa]";
 const WEEK = "week woche semana semaine settimana неделе неделю";
+const SUNDAY_WEEK = /^(?:week|semana)$/;
 const WEEKEND = "weekend week-end wochenende";
 const MONTH = "month monat mes mois mese maand месяце";
 const NUMBERS = [
@@ -41,7 +42,15 @@ const HINT =
 const alternatives = (words: string): string =>
   words.replaceAll("last night", "last\u00a0night").split(" ").join("|").replaceAll("\u00a0", " ");
 
-type Shape = { pattern: RegExp; read: (groups: readonly string[], today: number) => Omit<RelativeDays, "said"> };
+const FRENCH =
+  /(?<![\p{L}\p{N}])(?:est|etait|que|qui|quoi|quand|avec|avons|nous|j'ai|fait|aux|chez|pour|soir|matin)(?![\p{L}\p{N}])/iu;
+
+/** `where`: what the text holds besides. */
+type Shape = {
+  pattern: RegExp;
+  where?: RegExp;
+  read: (groups: readonly string[], today: number) => Omit<RelativeDays, "said">;
+};
 
 let shapes: Shape[] | undefined;
 
@@ -63,6 +72,7 @@ function makeShapes(): Shape[] {
       read: (_, today) => daysBack(today, 2, 2),
     },
     { pattern: new RegExp(unspaced(YESTERDAY, begin, end), "giu"), read: (_, today) => daysBack(today, 1, 1) },
+    { pattern: spaced("hier"), where: FRENCH, read: (_, today) => daysBack(today, 1, 1) },
     {
       pattern: spaced(`(${alternatives(BEFORE)})\\s+(${period})${notOf}`),
       read: ([, how = "", what = ""], today) => lastPeriod(what, today, UP_TO_NOW.test(how)),
@@ -109,12 +119,14 @@ export function relativeDays(text: string, today: string): RelativeDays[] {
   if (now === null) return [];
   const found: RelativeDays[] = [];
   let rest = text;
-  for (const { pattern, read } of (shapes ??= makeShapes()))
+  for (const { pattern, where, read } of (shapes ??= makeShapes())) {
+    if (where?.test(text) === false) continue;
     rest = rest.replace(pattern, (...groups: unknown[]) => {
       const words = groups.filter((group) => typeof group === "string" || group === undefined) as string[];
       found.push({ said: words[0]!, ...read(words, now) });
       return " ";
     });
+  }
   return found;
 }
 
@@ -145,7 +157,8 @@ function lastPeriod(what: string, today: number, upToNow: boolean): Omit<Relativ
   if (isOf(WEEK) && upToNow) return daysBack(today, 7, 0);
   // Days since Monday.
   const day = (new Date(today).getUTCDay() + 6) % 7;
-  if (isOf(WEEK)) return daysBack(today, day + 7, day + 1);
+  // Where weeks begin on Sunday, the one that ended yesterday.
+  if (isOf(WEEK)) return daysBack(today, day + 7, day === 6 && SUNDAY_WEEK.test(name) ? 1 : day + 1);
   if (isOf(WEEKEND)) return day === 6 ? daysBack(today, 8, 7) : daysBack(today, day + 2, day + 1);
   const back = (new Date(today).getUTCDay() - WEEKDAYS.findIndex(isOf) + 6) % 7;
   return daysBack(today, back + 1, back + 1);

@@ -151,3 +151,27 @@ test("the days of last week outweighed the identifier that was looked up", async
   const { hits } = await home.ask("gateway INC-2041 last week", { asOf: now, timeZone: "UTC" });
   expect(hits[0]?.path).toBe("memory/long.md");
 });
+
+test("a French yesterday by itself was no day, and last week ended nine days ago where weeks begin on Sunday", () => {
+  for (const question of ["qu'est-ce que j'ai fait hier", "hier soir"])
+    expect([question, asked(question)]).toEqual([question, "2026-11-30"]);
+  for (const question of ["was ist hier los", "wer wohnt hier", "staat het hier"])
+    expect([question, asked(question)]).toEqual([question, ""]);
+  const sunday = Date.parse("2026-11-29T12:00:00Z");
+  expect(asked("last week", sunday)).toBe("2026-11-16…28");
+  expect(asked("letzte Woche", sunday)).toBe("2026-11-16…22");
+});
+
+test("June of last year was the last June", () => {
+  for (const question of [
+    "in June last year",
+    "last year in June",
+    "im Juni letzten Jahres",
+    "en junio del año pasado",
+    "去年6月",
+    "в июне прошлого года",
+  ])
+    expect([question, asked(question, Date.parse("2026-12-01T12:00:00Z"))]).toEqual([question, "2025-06"]);
+  expect(asked("on 27 June last year")).toContain("2025-06-27");
+  expect(asked("what changed since last year")).toBe("");
+});
