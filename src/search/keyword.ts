@@ -1,5 +1,5 @@
 import { documentFrequencies, type PassageTokens, tokensOf } from "../store/keyword.ts";
-import type { Index } from "../store/types.ts";
+import type { Index, KeywordCandidate } from "../store/types.ts";
 import { lengthNorm, saturated } from "./bm25.ts";
 import { candidatesOf, holdingPhrases } from "./keyword-candidates.ts";
 import type { LegScope } from "./leg.ts";
@@ -39,7 +39,7 @@ const SCORED = 100;
 const MAX_TERMS = 256;
 
 /**
- * The passages in scope that hold words of the query, best first, at most `limit` and those with a quoted phrase: FTS5 finds and
+ * The passages in scope that hold words of the query, best first, at most `limit` and those with a quoted phrase or, beside a date, with words: FTS5 finds and
  * pre-ranks them, the best are scored by BM25 with Lucene's inverse document frequency `ln(1 + (N − n + 0.5) / (n + 0.5))`, which
  * is never zero, by closeness and by runs of characters. The rest keeps FTS5's BM25, below them.
  */
@@ -48,7 +48,11 @@ export function keywordLeg(index: Index, query: ParsedQuery, scope: LegScope): K
   if (parsed.match === null) return [];
   const rarity = rarityOf(index, parsed);
   const candidates = candidatesOf(index, parsed, parsed.match, rarity, scope);
-  const closely = [...candidates.slice(0, SCORED), ...holdingPhrases(index, parsed, { ...scope, limit: SCORED })];
+  const closely = [
+    ...candidates.slice(0, SCORED),
+    ...undatedCandidates(index, parsed, rarity, scope).slice(0, SCORED),
+    ...holdingPhrases(index, parsed, { ...scope, limit: SCORED }),
+  ];
   const documents = new Map(closely.map(({ passageId, documentId }) => [passageId, documentId]));
   const tokens = tokensOf(index, [...documents.keys()]);
   const texts = [...tokens.values()];
@@ -69,6 +73,14 @@ export function keywordLeg(index: Index, query: ParsedQuery, scope: LegScope): K
       hits.set(passageId, { passageId, documentId, bm25: Math.min(least, -rank), exact: false });
   }
   return [...hits.values()].sort((a, b) => b.bm25 - a.bm25 || a.passageId - b.passageId);
+}
+
+/** What the words of a query with a date find by themselves: the notes of a month are many, and may hold none of them. */
+function undatedCandidates(index: Index, parsed: ParsedQuery, rarity: Rarity, scope: LegScope): KeywordCandidate[] {
+  const terms = parsed.terms.filter(({ alternative }) => alternative === undefined);
+  const any = terms.filter(({ finds }) => finds).map(({ term }) => ({ tokens: [term] }));
+  if (terms.length === parsed.terms.length || any.length === 0) return [];
+  return candidatesOf(index, { ...parsed, terms }, { ...parsed.match, any }, rarity, scope);
 }
 
 /** BM25 of passages that another leg found; those that hold no word of the query are left out. */

@@ -175,3 +175,22 @@ test("June of last year was the last June", () => {
   expect(asked("on 27 June last year")).toContain("2025-06-27");
   expect(asked("what changed since last year")).toBe("");
 });
+
+test("a month of many notes kept away what holds all the words of the question", async () => {
+  const days = Array.from(
+    { length: 240 },
+    (_, at) => `memory/2026-11-${String((at % 30) + 1).padStart(2, "0")}-${at}.md`,
+  );
+  const others = Array.from({ length: 1000 }, (_, at) => [
+    `memory/2024-03-${String((at % 28) + 1).padStart(2, "0")}-${at}.md`,
+    at % 3 === 0 ? `Saw Jonas ${at}.` : at % 3 === 1 ? `Lunch alone ${at}.` : `Soup again ${at}.`,
+  ]);
+  const home = await testHome({
+    ...Object.fromEntries(others),
+    ...Object.fromEntries(days.map((day, at) => [day, `Milk and bread ${at}.`])),
+    "memory/2026-12-01.md": "With Jonas there was a lunch at the pier, and it was he who paid for all that was eaten.",
+  });
+  homes.push(home);
+  const { hits } = await home.ask("lunch with Jonas last month", { asOf: now, timeZone: "UTC" });
+  expect(hits[0]?.path).toBe("memory/2026-12-01.md");
+});
