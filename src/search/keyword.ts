@@ -50,8 +50,10 @@ export function keywordLeg(index: Index, query: ParsedQuery, scope: LegScope): K
   const candidates = candidatesOf(index, parsed, parsed.match, rarity, scope);
   const closely = [
     ...candidates.slice(0, SCORED),
-    // Of fewer all are scored closely.
-    ...(candidates.length > SCORED ? undatedCandidates(index, parsed, rarity, scope).slice(0, SCORED) : []),
+    // Of fewer all are here and are scored closely.
+    ...(candidates.length >= Math.min(scope.limit, SCORED)
+      ? undatedCandidates(index, parsed, rarity, scope).slice(0, SCORED)
+      : []),
     ...holdingPhrases(index, parsed, { ...scope, limit: SCORED }),
   ];
   const documents = new Map(closely.map(({ passageId, documentId }) => [passageId, documentId]));
