@@ -35,7 +35,7 @@ export function withBegunWords(
   const isOpen = (word: string): boolean => !byModel && !quoted.has(word);
   const unknown = words.filter((word) => held.get(word) === 0).slice(0, MOST_UNKNOWN);
   const meant = new Map(unknown.map((word, at) => [word, begunOrNear(index, word, at < MOST_NEAR && isOpen(word))]));
-  const isNothingHeld = unknown.length === parsed.terms.filter(({ finds }) => finds).length;
+  const isNothingHeld = unknown.length === parsed.terms.filter((term) => term.finds && !isOfDate(term)).length;
   if (onlyWords && isNothingHeld && [...meant.values()].every((found) => found.length === 0)) {
     for (const word of unknown.filter(isOpen).slice(0, MOST_ENDS)) meant.set(word, wordsOfSameEnd(index, word));
   }
@@ -60,12 +60,16 @@ function begunOrNear(index: Index, word: string, orNear: boolean): NearWord[] {
   return orNear ? nearWords(index, word) : [];
 }
 
+function isOfDate({ date, alternative }: QueryTerm): boolean {
+  return date === true || alternative !== undefined;
+}
+
 /**
  * Makes a test whether a term is a word that may stand for others. A part of an identifier with a number is none: `de` of an account's
  * number begins any word, and what is like the `note` of `NOTE-4711` is no note of that number.
  */
 function wordTest({ terms }: ParsedQuery): (term: QueryTerm) => boolean {
-  const isNumbered = terms.some(({ term, kind }) => kind === "whole" && /\p{N}/u.test(term));
+  const isNumbered = terms.some((term) => term.kind === "whole" && !isOfDate(term) && /\p{N}/u.test(term.term));
   return ({ term, kind, finds, identifier, part, date }) => {
     if (kind !== "word" || !finds || identifier || date === true || (part && isNumbered)) return false;
     const fewest = isAscii(term) ? FEWEST_LETTERS.ascii : FEWEST_LETTERS.other;

@@ -194,3 +194,14 @@ test("a month of many notes kept away what holds all the words of the question",
   const { hits } = await home.ask("lunch with Jonas last month", { asOf: now, timeZone: "UTC" });
   expect(hits[0]?.path).toBe("memory/2026-12-01.md");
 });
+
+test("beside a day, a word stood no more for the compound that it ends", async () => {
+  const home = await testHome({
+    "memory/house.md": "Der Kellerschlüssel hängt hinter der Tür.",
+    "memory/tea.md": "Tee.",
+  });
+  homes.push(home);
+  const ask = { asOf: now, timeZone: "UTC" };
+  for (const question of ["Schlüssel", "Schlüssel gestern", "Schlüssel letzte Woche"])
+    expect([question, (await home.ask(question, ask)).hits[0]?.path]).toEqual([question, "memory/house.md"]);
+});
