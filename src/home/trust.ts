@@ -1,3 +1,4 @@
+import { lstatSync } from "node:fs";
 import { basename, dirname, resolve } from "node:path";
 import { DEFAULT_QMD_MODELS } from "../embed/spec.ts";
 import { MemqError } from "../errors.ts";
@@ -151,9 +152,24 @@ const CHANGE_MS = 5000;
 
 /** Waits for another process that is changing a trusted configuration, where there is one. */
 export async function changeEnded(configPath: string): Promise<void> {
-  const { writerOf } = await import("../store/lock.ts");
-  const isUnderWay = (): boolean => ![null, process.pid].includes(writerOf(changePath(configPath)));
-  for (const end = performance.now() + CHANGE_MS; isUnderWay() && performance.now() < end;) await Bun.sleep(10);
+  for (const end = performance.now() + CHANGE_MS; performance.now() < end; await Bun.sleep(10))
+    if (!(await isChanging(configPath))) return;
+}
+
+/**
+ * Whether another process has just begun to change a trusted configuration. Whatever came with a checkout is not to be waited for: a
+ * lock that somebody wrote into it, a link to a terminal, a pipe; nor is one that can't be read.
+ */
+async function isChanging(configPath: string): Promise<boolean> {
+  const path = changePath(configPath);
+  try {
+    const stat = lstatSync(`${path}.lock`, { throwIfNoEntry: false });
+    if (stat?.isFile() !== true || Math.abs(Date.now() - stat.mtimeMs) > CHANGE_MS) return false;
+    const { writerOf } = await import("../store/lock.ts");
+    return ![null, process.pid].includes(writerOf(path));
+  } catch {
+    return false;
+  }
 }
 
 /** Every approval, in the order of the file. */
