@@ -91,9 +91,16 @@ function unpackBase(): string {
 
 /** Sizes are checked, not only names: a full disk or a cleaner may have left some files out or cut them off. */
 function isComplete(folder: string, archive: EmbeddedArchive): boolean {
-  return archive.files.every(
-    ({ name, size }) => statSync(join(folder, name), { throwIfNoEntry: false })?.size === size,
-  );
+  return archive.files.every((file) => isWhole(folder, file));
+}
+
+function isWhole(folder: string, { name, size }: EmbeddedArchive["files"][number]): boolean {
+  try {
+    return statSync(join(folder, name)).size === size;
+  } catch {
+    // It is not there, or below what is no folder: who puts it there says what is wrong.
+    return false;
+  }
 }
 
 function unpackInto(folder: string, archive: EmbeddedArchive): void {
@@ -123,12 +130,18 @@ function putInPlace(temporary: string, folder: string, archive: EmbeddedArchive)
     return;
   } catch (error) {
     if (isComplete(folder, archive)) return;
-    if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) throw error;
+    if (!isFolder(folder)) throw error;
   }
-  for (const { name, size } of archive.files) {
-    const path = join(folder, name);
-    if (statSync(path, { throwIfNoEntry: false })?.size === size) continue;
+  for (const file of archive.files) {
+    if (isWhole(folder, file)) continue;
+    const path = join(folder, file.name);
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-    renameSync(join(temporary, name), path);
+    // Nobody loads a folder, and no file takes its place.
+    if (isFolder(path)) rmSync(path, { recursive: true, force: true });
+    renameSync(join(temporary, file.name), path);
   }
+}
+
+function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Database } from "bun:sqlite";
 import type { EmbeddedArchive } from "../../src/llama/embedded.ts";
@@ -71,6 +71,21 @@ describe("unpacking", () => {
     rmSync(join(folder, "c.so"));
     expectWhole(unpackedFolder(packed, base));
     expect(places()).toEqual(before);
+  });
+
+  test("a folder that stood where a file belongs was there for good", () => {
+    const packed = archive();
+    const folder = unpackedFolder(packed, base);
+    rmSync(join(folder, "c.so"));
+    mkdirSync(join(folder, "c.so/inner"), { recursive: true });
+    expectWhole(unpackedFolder(packed, base));
+  });
+
+  test("to what is no folder is one sentence", () => {
+    const packed = archive();
+    writeFileSync(join(base, packed.hash), "");
+    expect(() => unpackedFolder(packed, base)).toThrow(/^Native parts could not be unpacked to .*0123abcd: /);
+    expect(readdirSync(base).sort()).toEqual(["0123abcd", "archive.zst"]);
   });
 
   test("to where there is no room is one sentence", () => {
