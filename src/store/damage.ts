@@ -117,6 +117,15 @@ export function isDiskFault(error: unknown): boolean {
   return (error as { code?: string } | null)?.code?.startsWith("SQLITE_IOERR") === true;
 }
 
+/**
+ * Takes away what a deleted index left beside itself, before a new one is made. A process that still has the deleted one open keeps its
+ * `-shm` alive, and whoever makes a new one would take that for its own.
+ */
+export function removeLeftBehind(path: string): void {
+  if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) > 0) return;
+  for (const suffix of ["-wal", "-shm"]) rmSync(path + suffix, { force: true });
+}
+
 /** Moves a damaged index away under a dated name, with its `-wal` and `-shm`; returns the sentence to warn with. */
 export function setAside(path: string, reason: string): string {
   const stamp = new Date().toISOString().replaceAll(/[-:]/g, "").replace(/\.\d+/, "");

@@ -2,7 +2,7 @@ import { constants, Database } from "bun:sqlite";
 import { closeSync, existsSync, mkdirSync, openSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { hintOf, MemqError, reasonOf } from "../errors.ts";
-import { damageMet, damageOf, isDamage, NO_DATABASE, rememberOpened, setAside } from "./damage.ts";
+import { damageMet, damageOf, isDamage, NO_DATABASE, rememberOpened, removeLeftBehind, setAside } from "./damage.ts";
 import { isForeign, isOtherDatabase } from "./foreign.ts";
 import { expectsMuchWork } from "../long-running.ts";
 import { patienceMs } from "./patience.ts";
@@ -110,6 +110,7 @@ function openForWriting(path: string, patienceMs: number): Index {
   if (damage === NO_DATABASE) refuseOtherFile(path);
   if (damage !== null) warnings.push(setAside(path, damage));
   try {
+    removeLeftBehind(path);
     return connectForWriting(path, warnings, patienceMs);
   } catch (error) {
     if (!isDamage(error)) throw unreadable(path, error);

@@ -49,6 +49,14 @@ function open(): void {
   index.close();
 }
 
+/** Reads the index and keeps it open until killed. */
+function keep(): void {
+  const index = openIndex(path, { mode: "read" });
+  index.db.query("SELECT count(*) FROM documents").get();
+  process.stdout.write("open\n");
+  setInterval(() => index.state, 60_000);
+}
+
 /** Damages the index and makes it anew, over and over until killed, or once. */
 function rebuild(): void {
   for (;;) {
@@ -84,5 +92,6 @@ if (task === "lock") await lock();
 else if (task === "exhaust") await exhaust();
 else if (task === "open") open();
 else if (task === "hold") hold();
+else if (task === "keep") keep();
 else if (task === "rebuild") rebuild();
 else write();

@@ -78,3 +78,32 @@ test.skipIf(!tellsAges)("a file that somebody was making where an index was dele
   expect([writer.state, writer.warnings]).toEqual(["ready", []]);
   writer.close();
 });
+
+test.each([
+  ["was not there", () => {}],
+  ["was empty", (path: string) => writeFileSync(path, "")],
+])("an index that was deleted while somebody had it open could not be made again: the file %s", async (_, leave) => {
+  const path = filledIndex();
+  const child = Bun.spawn([process.execPath, CHILD, "keep", path], { stdout: "pipe", stderr: "inherit" });
+  await child.stdout.getReader().read();
+  const add = (name: string): void => {
+    const index = openIndex(path, { mode: "write" });
+    writeDocuments(index, [draftOf("memory", name, "alpha")]);
+    index.close();
+  };
+  try {
+    // It stays in the journal, since not the last to have the index open closes it.
+    add("deleted.md");
+    expect(statSync(`${path}-wal`).size).toBeGreaterThan(0);
+    rmSync(path);
+    leave(path);
+    add("a.md");
+    add("b.md");
+  } finally {
+    child.kill();
+    await child.exited;
+  }
+  const reader = openIndex(path, { mode: "read" });
+  expect(documentsOf(reader, "memory").map((document) => document.path)).toEqual(["a.md", "b.md"]);
+  reader.close();
+});
