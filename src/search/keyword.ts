@@ -3,7 +3,7 @@ import type { Index, KeywordCandidate } from "../store/types.ts";
 import { lengthNorm, saturated } from "./bm25.ts";
 import { candidatesOf, holdingPhrases } from "./keyword-candidates.ts";
 import type { LegScope } from "./leg.ts";
-import { endsOf, type PackedTexts, packedTexts, tokenPlaces } from "./packed.ts";
+import { charactersBefore, endsOf, type PackedTexts, packedTexts, tokenPlaces } from "./packed.ts";
 import type { ParsedQuery, QueryTerm } from "./query.ts";
 import { MIN_PASSAGES, type Rarity, rarityOf, termWeights } from "./rarity.ts";
 import { knownRunScorer, runScorer } from "./runs.ts";
@@ -184,7 +184,7 @@ function scoresOf(parsed: ParsedQuery, rarity: Rarity, texts: readonly PassageTo
     for (; found.at[next]! < ends[text]!; next++) {
       const at = found.at[next]!;
       const term = termOf[found.token[next]!]!;
-      const isToldThere = isTold?.(at - bodies.starts[text]! + 2) === true;
+      const isToldThere = isTold?.(charactersBefore(bodies, text, at) + 2) === true;
       if (term >= own) {
         for (const { place: meant, likeness } of meanings[term - own]!) {
           alike[meant]! += ALIKE * likeness;

@@ -1,10 +1,14 @@
-/** Texts one behind the other, as a string and as bytes: native code searches all of them at once. None of them holds a line feed. */
+/**
+ * Texts one behind the other, as UTF-8: native code searches all of them at once, in a quarter of the time that two bytes for each
+ * character take. None of them holds a line feed.
+ */
 export type PackedTexts = {
-  text: string;
   bytes: Buffer;
-  /** Bytes of a character: one where all texts are ASCII, else two. */
-  width: 1 | 2;
-  /** Where each text begins in `text`; a blank stands before it and behind it. */
+  /** The bytes as a string, a character for each. */
+  text: string;
+  /** Whether each character is a byte. */
+  isAscii: boolean;
+  /** Where each text begins in `bytes`; a blank stands before it and behind it. */
   starts: number[];
   /** What was looked for already, and where it stood. */
   found: Map<string, number[]>;
@@ -14,26 +18,36 @@ const BETWEEN = " \n ";
 
 /** Packs texts, in their order. */
 export function packedTexts(texts: readonly string[]): PackedTexts {
-  const text = ["", ...texts, ""].join(BETWEEN);
-  const width = Buffer.byteLength(text) === text.length ? 1 : 2;
+  const joined = ["", ...texts, ""].join(BETWEEN);
+  const bytes = Buffer.from(joined);
+  const isAscii = bytes.length === joined.length;
   let next = BETWEEN.length;
-  const starts = texts.map(({ length }) => (next += length + BETWEEN.length) - length - BETWEEN.length);
-  return { text, bytes: Buffer.from(text, width === 1 ? "latin1" : "utf16le"), width, starts, found: new Map() };
+  const starts: number[] = [];
+  for (const text of texts) {
+    starts.push(next);
+    next += (isAscii ? text.length : Buffer.byteLength(text)) + BETWEEN.length;
+  }
+  return { bytes, text: isAscii ? joined : bytes.toString("latin1"), isAscii, starts, found: new Map() };
 }
 
-/** Where `wanted` stands in the texts: offsets in `text`, ascending. */
-export function offsetsOf({ bytes, width, found }: PackedTexts, wanted: string): readonly number[] {
+/** Where `wanted`, which consists of whole characters, stands in the texts: offsets in `bytes`, ascending. */
+export function offsetsOf({ bytes, found }: PackedTexts, wanted: string): readonly number[] {
   const known = found.get(wanted);
   if (known !== undefined) return known;
-  const needle = Buffer.from(wanted, width === 1 ? "utf8" : "utf16le");
+  const needle = Buffer.from(wanted);
   const offsets: number[] = [];
-  for (let at = bytes.indexOf(needle); at >= 0; at = bytes.indexOf(needle, at + 1))
-    if (at % width === 0) offsets.push(at / width);
+  for (let at = bytes.indexOf(needle); at >= 0; at = bytes.indexOf(needle, at + 1)) offsets.push(at);
   found.set(wanted, offsets);
   return offsets;
 }
 
-/** Where tokens stand in the texts, in their order: the number of the token, and the offset in `text` of the blank before it. */
+/** How many characters of a text, given by its number, stand before an offset in `bytes`. */
+export function charactersBefore({ text, isAscii, starts }: PackedTexts, number: number, at: number): number {
+  const start = starts[number]!;
+  return isAscii || at <= start ? at - start : Buffer.from(text.slice(start, at), "latin1").toString().length;
+}
+
+/** Where tokens stand in the texts, in their order: the number of the token, and the offset in `bytes` of the blank before it. */
 export type TokenPlaces = { token: number[]; at: number[] };
 
 /** The places of tokens, each of them given once. */

@@ -7,6 +7,8 @@ export type RunScorer = (body: string) => number;
 /** Five characters: the end of one word, the blank and the beginning of the next are a run too, and so is most of a word. */
 const RUN_LENGTH = 5;
 const WEIGHT = 0.15;
+/** Half of a character beyond the first 65,536: a run that begins or ends between two halves is none. */
+const SURROGATE = /[\ud800-\udfff]/;
 /** Saturation of a run's frequency, as of a word's. */
 const K1 = 1.2;
 /** Of a query with more runs the first are looked for. */
@@ -76,7 +78,7 @@ function runsOf(words: string): string[] {
 function runsWithin(text: string): string[] {
   const runs: string[] = [];
   for (let at = 0; at + RUN_LENGTH <= text.length; at++) runs.push(text.slice(at, at + RUN_LENGTH));
-  return runs;
+  return SURROGATE.test(text) ? runs.filter((run) => run.isWellFormed()) : runs;
 }
 
 /** A body, by its place, and how often it holds something. */
@@ -103,16 +105,18 @@ export function runsSearchedIn(
   packed = packedTexts(bodies),
 ): RunCounts {
   const ends = endsOf(packed);
-  const longWords = [...new Set(words.split(" "))].filter(({ length }) => length >= LONG_WORD);
+  const longWords = [...new Set(words.split(" "))].filter((word) => word.length >= LONG_WORD && !SURROGATE.test(word));
   const unitOf = runs.map(() => -1);
   const held: Held[][] = [];
   /** Of each run the units of the words that it is in, as often as it is. */
   const within = new Map(runs.map((run): [string, number[]] => [run, []]));
   for (const word of longWords) {
-    const { bytes, width } = packed;
     const offsets = offsetsOf(packed, ` ${word} `);
     if (offsets.length === 0) continue;
-    for (const at of offsets) bytes.fill(0, (at + RUN_LENGTH - 1) * width, (at + word.length - RUN_LENGTH + 3) * width);
+    // What the runs that begin or end outside of the word reach of it stays.
+    const from = 1 + Buffer.byteLength(word.slice(0, RUN_LENGTH - 2));
+    const to = 1 + Buffer.byteLength(word.slice(0, 2 - RUN_LENGTH));
+    for (const at of offsets) packed.bytes.fill(0, at + from, at + to);
     for (const run of runsWithin(` ${word} `)) within.get(run)?.push(held.length);
     held.push(heldAt(offsets, ends));
   }
