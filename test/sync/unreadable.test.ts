@@ -1,4 +1,6 @@
 import { expect, test } from "bun:test";
+import { rmSync, symlinkSync } from "node:fs";
+import { join } from "node:path";
 import { openIndex } from "../../src/store/open.ts";
 import { scanCollection } from "../../src/sync/scan.ts";
 import { syncCollection } from "../../src/sync/sync-collection.ts";
@@ -34,4 +36,20 @@ test("each of a folder's notes was compared with each that could not be read: mi
   index.close();
   expect(report.removed).toBe(gone.length + 1);
   expect(reads()).toBeLessThan(10 * list.length);
+});
+
+test.each([
+  ["to itself", "link.md"],
+  ["through a file", "kept.md/note.md"],
+  ["of a name that no file can have", "x".repeat(300)],
+])("a note whose link leads nowhere (%s) is gone, though its link is there", async (_, target) => {
+  const root = tempFolder();
+  writeNotes(root, { "kept.md": "# Kept\n", "link.md": "# Link\n" });
+  const home = homeOf(root);
+  home.collections[0]!.followLinks = true;
+  await syncIndex(home);
+
+  rmSync(join(root, "link.md"));
+  symlinkSync(target, join(root, "link.md"));
+  expect(await syncIndex(home)).toMatchObject({ files: 1, removed: 1 });
 });
