@@ -52,6 +52,10 @@ export type TokenPlaces = { token: number[]; at: number[] };
 
 /** The places of tokens, each of them given once. */
 export function tokenPlaces(packed: PackedTexts, tokens: readonly string[]): TokenPlaces {
+  return packed.isAscii ? placesOneByOne(packed, tokens) : placesAtOnce(packed, tokens);
+}
+
+function placesOneByOne(packed: PackedTexts, tokens: readonly string[]): TokenPlaces {
   const count = tokens.length;
   const codes: number[] = [];
   for (let token = 0; token < count; token++) {
@@ -66,6 +70,19 @@ export function tokenPlaces(packed: PackedTexts, tokens: readonly string[]): Tok
     const token = code % count;
     places.token.push(token);
     places.at.push((code - token) / count);
+  }
+  return places;
+}
+
+/** By one expression for all: the letters of a script have their first bytes in common, over which a search for one token stumbles. */
+function placesAtOnce({ text }: PackedTexts, tokens: readonly string[]): TokenPlaces {
+  const places: TokenPlaces = { token: [], at: [] };
+  const asBytes = tokens.map((token) => Buffer.from(token).toString("latin1"));
+  const numbers = new Map(asBytes.map((token, number) => [token, number]));
+  const pattern = new RegExp(` (?:${asBytes.map((token) => RegExp.escape(token)).join("|")})(?= )`, "g");
+  for (let found = pattern.exec(text); found !== null; found = pattern.exec(text)) {
+    places.token.push(numbers.get(found[0].slice(1))!);
+    places.at.push(found.index);
   }
   return places;
 }
